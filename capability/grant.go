@@ -1,0 +1,99 @@
+package capability
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Position is where in a policy something stands. Line and Column count from 1.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String is file:line:column, as compilers print it.
+func (p Position) String() string {
+	if p.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// A Grant is one capability: what may be asked of one host, with which credential, by
+// whose word, how much of it and until when.
+type Grant struct {
+	Name     string
+	Position Position
+	Why      string // the policy's `reason`: why the grant exists
+	Owner    string
+	Expires  time.Time // the first moment at which it no longer holds; zero: it does not expire
+
+	Host       HostPattern
+	Port       uint16
+	Scheme     Scheme
+	Credential Credential
+	Networks   []netip.Prefix // non-public ranges the host may resolve to
+	Limits     Limits
+	Allows     []*Allow
+}
+
+// expired reports whether g no longer holds at now.
+func (g *Grant) expired(now time.Time) bool {
+	return !g.Expires.IsZero() && !now.Before(g.Expires)
+}
+
+// An Allow is one function of the host: methods on a path, with this query and body.
+type Allow struct {
+	Position Position
+	Methods  []string
+	Path     *Template
+	Query    QueryRule
+	Headers  []HeaderRule
+	Body     *BodyRule // nil: no body
+}
+
+// BodyRule says which body an allow block takes.
+type BodyRule struct {
+	Type string // media type in lower case, without parameters
+	Max  int64  // bytes
+}
+
+// Limits of a grant, per run. Zero means no limit.
+type Limits struct {
+	Requests int64
+	Upload   int64 // bytes sent, request line and headers included
+	Download int64 // bytes received, status line and headers included
+	Rate     Rate
+	Misses   int64 // upstream answers 404 and 410
+	Names    int64 // distinct names under a wildcard
+}
+
+// MaxNames is the number of names that are leased under one grant in a run when its
+// limits say nothing.
+const MaxNames = 4096
+
+// Rate is a number of requests in a time. The zero Rate is no limit.
+type Rate struct {
+	Requests int64
+	Per      time.Duration
+}
+
+// CredentialMode says which credential a request under a grant carries.
+type CredentialMode string
+
+// The modes of a grant's credential.
+const (
+	Anonymous CredentialMode = "anonymous" // none: one in any known position is refused
+)
+
+// Credential is the credential a grant binds. The zero Credential admits nothing.
+type Credential struct {
+	Mode CredentialMode
+}
+
+// admits reports whether the credentials that r carries may go out under c.
+func (c Credential) admits(r *Request) bool {
+	return c.Mode == Anonymous && !carriesCredential(r)
+}

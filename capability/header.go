@@ -1,0 +1,175 @@
+package capability
+
+import "strings"
+
+// HeaderRule is one request header that an allow block takes beyond the safe set. A
+// literal is sent always, whatever the client said.
+type HeaderRule struct {
+	Name  string // canonical MIME form
+	Value Pattern
+}
+
+// UserAgent is what upstreams see of a client when the grant says nothing.
+const UserAgent = "scupper"
+
+// credentialHeaders are the headers in which credentials ride, in canonical MIME form.
+var credentialHeaders = [...]string{
+	"Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "X-Api-Key", "Api-Key", "Apikey", "X-Auth-Token",
+	"X-Access-Token", "X-Goog-Api-Key", "X-Amz-Security-Token", "Private-Token", "Job-Token", "Deploy-Token",
+	"X-Nuget-Apikey", "X-Sentry-Auth", "X-Github-Token", "X-Gitlab-Token", "X-Vault-Token", "X-Csrf-Token", "Npm-Otp", "Otp",
+}
+
+// credentialParameters are the query parameters in which credentials ride, in lower case.
+var credentialParameters = [...]string{
+	"access_token", "api_key", "apikey", "key", "token", "private_token", "job_token", "feed_token", "apitoken",
+	"sig", "signature", "sentry_key", "awsaccesskeyid", "googleaccessid", "client_secret", "password",
+	"x-amz-credential", "x-amz-signature", "x-amz-security-token", "x-goog-credential", "x-goog-signature",
+}
+
+func carriesCredential(r *Request) bool {
+	for _, name := range credentialHeaders {
+		if len(r.Header[name]) > 0 {
+			return true
+		}
+	}
+	for _, v := range r.Header["Sec-Websocket-Protocol"] {
+		if strings.Contains(v, "api-key.") {
+			return true
+		}
+	}
+	for i := range r.Query {
+		for _, name := range credentialParameters {
+			if strings.EqualFold(r.Query[i].Name, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overrideHeaders ask an origin to act on another method than the one judged.
+var overrideHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Method", "X-Original-Method", "X-Rewrite-Method"}
+
+func overridesMethod(r *Request) bool {
+	for _, name := range overrideHeaders {
+		if len(r.Header[name]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// safeHeaders pass under every grant when each value keeps to its grammar. All other
+// headers are left out unless the allow block lists them.
+func safeHeader(name, value string) bool {
+	switch name {
+	case "Accept":
+		return len(value) <= 512 && allOf(value, isAcceptByte)
+	case "Accept-Encoding":
+		return len(value) <= 128 && isCodingList(value)
+	case "Te":
+		return value == "trailers"
+	}
+	return false
+}
+
+// isAcceptByte: media ranges, parameters and weights (RFC 9110 section 12.5.1).
+func isAcceptByte(c byte) bool {
+	return isAlnum(c) || strings.IndexByte("/*+-._;=, \"", c) >= 0
+}
+
+func isCodingList(value string) bool {
+	for rest, more := value, true; more; {
+		var item string
+		item, rest, more = strings.Cut(rest, ",")
+		coding, _, _ := strings.Cut(strings.TrimSpace(item), ";")
+		switch strings.TrimSpace(coding) {
+		case "gzip", "deflate", "br", "zstd", "identity", "*", "":
+		default:
+			return false
+		}
+	}
+	return allOf(value, isAcceptByte)
+}
+
+// checkHeaders reports whether the headers that a lists have values inside their
+// patterns. Literals need no check: they replace what the client sent.
+func (a *Allow) checkHeaders(r *Request) bool {
+	for i := range a.Headers {
+		rule := &a.Headers[i]
+		values := r.Header[rule.Name]
+		if len(values) > 1 {
+			return false
+		}
+		if len(values) == 1 && len(rule.Value.fixed) != 1 && !rule.Value.Match(values[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Header is the header to send upstream for r: the safe set, what the grant lists,
+// its constants, the declared content type. stripped counts the names left out, those
+// that belong to the connection or to framing not counted.
+func (d Decision) Header(r *Request) (header map[string][]string, stripped int) {
+	header = make(map[string][]string, 4)
+	if !d.allowed || d.Allow == nil {
+		return header, 0
+	}
+	header["User-Agent"] = []string{UserAgent}
+	for name, values := range r.Header {
+		if kept := d.Allow.keep(r, name, values); kept != nil {
+			header[name] = kept
+		} else if !isHop(name) && name != "User-Agent" {
+			stripped++
+		}
+	}
+	for i := range d.Allow.Headers {
+		if rule := &d.Allow.Headers[i]; len(rule.Value.fixed) == 1 {
+			header[rule.Name] = []string{rule.Value.fixed[0]}
+		}
+	}
+	return header, stripped
+}
+
+// keep is what passes of one header, nil for nothing.
+func (a *Allow) keep(r *Request, name string, values []string) []string {
+	if len(values) != 1 {
+		return nil
+	}
+	if name == "Content-Type" && r.Body.Present {
+		return []string{a.contentType(values[0])}
+	}
+	if safeHeader(name, values[0]) {
+		return values
+	}
+	for i := range a.Headers {
+		if a.Headers[i].Name == name {
+			return values
+		}
+	}
+	return nil
+}
+
+// contentType is the declared media type, with the one parameter that multipart
+// bodies cannot do without.
+func (a *Allow) contentType(sent string) string {
+	if a.Body == nil {
+		return ""
+	}
+	if _, params, ok := strings.Cut(sent, ";"); ok && strings.HasPrefix(a.Body.Type, "multipart/") {
+		return a.Body.Type + ";" + params
+	}
+	return a.Body.Type
+}
+
+// isHop names the headers that belong to one connection or to framing, and are
+// written anew on the next (RFC 9110 section 7.6.1).
+func isHop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Transfer-Encoding", "Te", "Trailer", "Upgrade",
+		"Content-Length", "Host", "Expect":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Exit codes of scupper itself. `run` passes the code of its command through.
+const (
+	exitDenied      = 1   // denied, or a check failed
+	exitUsage       = 2   // usage or policy error
+	exitEnvironment = 3   // privileges, kernel, a missing tool
+	exitRun         = 125 // run failed before its command could
+)
+
+// App is what a command may touch of the world it was started in.
+type App struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            func(string) string
+	Color          bool // Stderr is a terminal
+}
+
+// exitError ends scupper with a code, a message and, where there is one, the next
+// command to type.
+type exitError struct {
+	code int
+	err  error
+	hint string
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// hinted is an error of another package that knows the next command.
+type hinted interface{ Hint() string }
+
+// report prints err as a person wants it and returns the exit code.
+func (a *App) report(err error) int {
+	code, hint := exitDenied, ""
+	var known *exitError
+	if errors.As(err, &known) {
+		code, hint = known.code, known.hint
+	}
+	var other hinted
+	if hint == "" && errors.As(err, &other) {
+		hint = other.Hint()
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(a.Stderr, "scupper: %s\n", text)
+	}
+	if hint != "" {
+		fmt.Fprintf(a.Stderr, "  %s\n", hint)
+	}
+	return code
+}

@@ -1,0 +1,58 @@
+// Command scupper runs a program, most often an AI agent or a package manager, in a
+// sandbox whose only way out is a set of capability grants.
+//
+//	scupper run -- npm ci
+//
+// Each file here is one command: it parses flags, builds and runs; nothing else.
+package main
+
+import (
+	"os"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"scupper.dev/scupper/sandbox"
+)
+
+type commands struct {
+	Run     RunCmd     `cmd:"" help:"Run a command in a sandbox whose only way out is the policy's grants."`
+	Policy  PolicyCmd  `cmd:"" help:"Check, format, trust and look at policies."`
+	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`
+	Demo    DemoCmd    `cmd:"" help:"Show an install that works and an upload that does not, offline."`
+	Version VersionCmd `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	// The same binary prepares the sandbox from inside its new namespaces; that must
+	// come before anything else is touched.
+	if sandbox.IsStage(os.Args) {
+		os.Exit(sandbox.Stage())
+	}
+	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
+	os.Exit(app.main(os.Args[1:]))
+}
+
+// main runs the command that args name and returns the exit code.
+func (a *App) main(args []string) int {
+	var cli commands
+	parser, err := kong.New(&cli,
+		kong.Name("scupper"),
+		kong.Description("Gives an AI agent's sandbox exactly the network it was granted, and records what was done with it."),
+		kong.Writers(a.Stdout, a.Stderr),
+	)
+	if err != nil {
+		return a.report(&exitError{code: exitUsage, err: err})
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return a.report(&exitError{code: exitUsage, err: err, hint: "scupper --help lists the commands, scupper COMMAND --help shows an example"})
+	}
+	if err := ctx.Run(a); err != nil {
+		return a.report(err)
+	}
+	return 0
+}

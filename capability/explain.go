@@ -62,6 +62,9 @@ func (t *Template) shared(p Path) int {
 
 func (e *Explanation) mismatch(r *Request, reason Reason) string {
 	a := e.Allow
+	if !e.complete(reason) {
+		return reason.Sentence()
+	}
 	switch reason {
 	case NoGrant:
 		return fmt.Sprintf("no grant names the host %s", r.Host)
@@ -89,6 +92,20 @@ func (e *Explanation) mismatch(r *Request, reason Reason) string {
 		return fmt.Sprintf("grant %q expired %s", e.Nearest.Name, e.Nearest.Expires.UTC().Format("2006-01-02 15:04 MST"))
 	}
 	return reason.Sentence()
+}
+
+// complete reports whether e has what the mismatch of reason speaks about: an enforcer
+// can refuse for any reason a request that no grant comes near.
+func (e *Explanation) complete(reason Reason) bool {
+	switch reason {
+	case MethodNotGranted, QueryNotGranted, BodyNotGranted:
+		return e.Allow != nil
+	case BodyTooLarge:
+		return e.Allow != nil && e.Allow.Body != nil
+	case ForeignCredential, GrantExpired:
+		return e.Nearest != nil
+	}
+	return true
 }
 
 func bodyComplaint(a *Allow, r *Request) string {

@@ -1,0 +1,137 @@
+package audit
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"scupper.dev/scupper/capability"
+)
+
+// Caps of what a request brings into a record, in bytes, so that no request makes a
+// record that readers choke on.
+const (
+	maxPath       = 2 << 10
+	maxSmallest   = 4 << 10
+	maxSentence   = 1 << 10
+	maxExcerpt    = 256
+	maxWord       = 64
+	maxName       = 128
+	maxParameters = 64
+)
+
+// masked stands for a query value.
+const masked = "…"
+
+// describe is the record of d about r. It takes nothing from r that could be a
+// secret: no header, no byte of a body, no query value unless the policy lists it.
+func describe(r *capability.Request, d capability.Decision) *Record {
+	rec := &Record{
+		Event: Decided, Kind: string(r.Kind), Verdict: d.Verdict(), Reason: string(d.Reason),
+		Host: string(r.Host), Port: r.Port, Scheme: string(r.Scheme),
+		Method: escaped(r.Method, maxWord), Path: capped(r.Path.String(), maxPath), Query: parameters(r.Query, d.Allow),
+		Front: string(r.Front), Protocol: escaped(r.Protocol, maxWord), Excerpt: escaped(r.Excerpt, maxExcerpt),
+	}
+	if r.Address.IsValid() {
+		rec.Address = capped(r.Address.String(), maxName)
+	}
+	if r.Body.Present {
+		rec.Body = &Body{Type: escaped(r.Body.Type, maxName), Encoding: escaped(r.Body.Encoding, maxWord), Length: r.Body.Length}
+	}
+	if d.Grant != nil {
+		rec.Grant, rec.Position = d.Grant.Name, d.Grant.Position.String()
+	}
+	if d.Allow != nil {
+		rec.Position = d.Allow.Position.String()
+	}
+	return rec
+}
+
+// describeDenial adds to rec what the operator needs to understand it.
+func describeDenial(rec *Record, p *capability.Policy, r *capability.Request, d capability.Decision) {
+	if r.Kind == capability.KindPacket || d.Reason.Malformed() {
+		rec.Mismatch = d.Reason.Sentence()
+		return
+	}
+	e := p.Explain(r, d)
+	if e.Nearest != nil {
+		rec.Grant, rec.Position = e.Nearest.Name, e.Position.String()
+	}
+	rec.Mismatch, rec.Smallest = capped(e.Mismatch, maxSentence), capped(e.Smallest, maxSmallest)
+}
+
+func parameters(q capability.Query, a *capability.Allow) []Parameter {
+	n := min(len(q), maxParameters)
+	out := make([]Parameter, 0, n)
+	for _, p := range q[:n] {
+		shown := masked
+		if a != nil && listed(a, p) {
+			shown = capped(p.Value, maxName)
+		}
+		out = append(out, Parameter{Name: capped(p.Name, maxName), Value: shown, Length: len(p.Value)})
+	}
+	return out
+}
+
+// listed reports whether the policy itself spells out the value of p.
+func listed(a *capability.Allow, p capability.Parameter) bool {
+	for i := range a.Query.Parameters {
+		if rule := &a.Query.Parameters[i]; rule.Name == p.Name {
+			return slices.Contains(rule.Value.Values(), p.Value)
+		}
+	}
+	return false
+}
+
+// capped is s in valid UTF-8, cut after at most n bytes on the border of a rune.
+func capped(s string, n int) string {
+	long := len(s) > n
+	if long {
+		s = s[:n]
+		for i := 1; i < utf8.UTFMax && i < len(s); i++ {
+			if c := s[len(s)-i]; utf8.RuneStart(c) {
+				if !utf8.FullRuneInString(s[len(s)-i:]) {
+					s = s[:len(s)-i]
+				}
+				break
+			}
+		}
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if long {
+		return s + masked
+	}
+	return s
+}
+
+// escaped is the first n bytes of s in printable ASCII, as Go writes it in a string.
+func escaped(s string, n int) string {
+	long := len(s) > n
+	if long {
+		s = s[:n]
+	}
+	if !plain(s) {
+		q := strconv.QuoteToASCII(s)
+		s = strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+	}
+	if long {
+		return s + masked
+	}
+	return s
+}
+
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' || s[i] == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// packet is the request that stands for traffic no enforcer speaks.
+func packet(protocol string, to netip.AddrPort) *capability.Request {
+	return &capability.Request{Kind: capability.KindPacket, Protocol: protocol, Address: to.Addr(), Port: to.Port()}
+}

@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"scupper.dev/scupper/capability"
+)
+
+// Explanation tells a person about one decision. Its texts may hold whatever the
+// sandbox sent; WriteExplanation makes them safe on a terminal.
+type Explanation struct {
+	ID       string    `json:"id"`
+	Time     time.Time `json:"time"`
+	Asked    string    `json:"asked"`
+	Verdict  string    `json:"verdict"`
+	Reason   string    `json:"reason"`
+	Sentence string    `json:"sentence"` // what the sandbox was told
+	Limit    string    `json:"limit,omitempty"`
+	Times    int64     `json:"times"`
+	Grant    string    `json:"grant,omitempty"` // that allowed, or the nearest
+	Position string    `json:"position,omitempty"`
+	Line     string    `json:"line,omitempty"` // of the policy as it was then
+	Mismatch string    `json:"mismatch,omitempty"`
+	Smallest string    `json:"smallest,omitempty"`
+	Outcome  string    `json:"outcome,omitempty"`
+	Policy   string    `json:"policy"`
+	Hash     string    `json:"policy_hash"`
+}
+
+// Explain explains a decision by its ID; see Find for what else id can be.
+func Explain(dir, id string) (*Explanation, error) {
+	f, err := Find(dir, id)
+	if err != nil {
+		return nil, err
+	}
+	r := f.Decision
+	e := &Explanation{
+		ID: r.ID, Time: r.Time, Asked: asked(r), Verdict: r.Verdict, Reason: r.Reason, Sentence: capability.Reason(r.Reason).Sentence(),
+		Limit: r.Limit, Times: f.Times, Grant: r.Grant, Position: r.Position, Mismatch: r.Mismatch, Smallest: r.Smallest,
+	}
+	if f.Start != nil {
+		e.Policy, e.Hash = f.Start.Policy, f.Start.PolicyHash
+		e.Line = policyLine(dir, r.ID[:runLength], f.Start, r.Position)
+	}
+	e.Outcome = outcome(f)
+	return e, nil
+}
+
+func outcome(f *Found) string {
+	switch o := f.Outcome; {
+	case f.Revoked:
+		return "denied after all: the record was written too late"
+	case o == nil:
+		return ""
+	case o.Error != "":
+		return fmt.Sprintf("%s after %d bytes sent and %d received", o.Error, o.Sent, o.Received)
+	default:
+		return fmt.Sprintf("status %d, %d bytes sent, %d received", o.Status, o.Sent, o.Received)
+	}
+}
+
+// policyLine is the line that position names in the policy text of the run; empty
+// when position is in another file.
+func policyLine(dir, run string, s *Start, position string) string {
+	file, line, ok := splitPosition(position)
+	if !ok || filepath.Base(file) != filepath.Base(s.Policy) || strings.Trim(s.PolicyHash, "0123456789abcdef") != "" {
+		return ""
+	}
+	text, err := os.ReadFile(policyFile(dir, run, s.PolicyHash))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(string(text), "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	return capped(strings.TrimSpace(lines[line-1]), maxSentence)
+}
+
+// splitPosition takes file:line:column apart from the right.
+func splitPosition(s string) (file string, line int, ok bool) {
+	rest, _, ok1 := cutLast(s)
+	file, number, ok2 := cutLast(rest)
+	line, err := strconv.Atoi(number)
+	return file, line, ok1 && ok2 && err == nil
+}
+
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// WriteExplanation explains the decision with that ID to a person.
+func WriteExplanation(w io.Writer, dir, id string) error {
+	e, err := Explain(dir, id)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-9s %s\n", name, Printable(value))
+		}
+	}
+	row("asked", e.Asked)
+	row("answer", e.Verdict+": "+e.Reason+limitNote(e.Limit)+timesNote(e.Times))
+	row("because", cmp.Or(e.Mismatch, e.Sentence))
+	row("grant", grantNote(e))
+	row("policy", e.Position)
+	row("", e.Line)
+	row("outcome", e.Outcome)
+	row("id", e.ID)
+	row("time", e.Time.Format(time.RFC3339))
+	if e.Smallest != "" {
+		b.WriteString("\nthe smallest grant that would permit it:\n\n")
+		for line := range strings.Lines(e.Smallest) {
+			fmt.Fprintf(&b, "  %s\n", Printable(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func limitNote(limit string) string {
+	if limit == "" {
+		return ""
+	}
+	return " (" + limit + ")"
+}
+
+func timesNote(n int64) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", %d times", n)
+}
+
+func grantNote(e *Explanation) string {
+	switch {
+	case e.Grant == "":
+		return "none comes near"
+	case e.Verdict == "allow":
+		return e.Grant
+	}
+	return e.Grant + " comes nearest"
+}
+
+// WriteExplanationJSON is WriteExplanation for programs: one JSON object on one line.
+func WriteExplanationJSON(w io.Writer, dir, id string) error {
+	e, err := Explain(dir, id)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(e)
+}

@@ -1,0 +1,255 @@
+package audit
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"scupper.dev/scupper/capability"
+)
+
+// Config says what runs and where its log goes. The zero value of a limit means the
+// default in its comment.
+type Config struct {
+	Dir string // of all runs' logs; made when absent
+
+	Policy     *capability.Policy // nil denies everything
+	PolicyText []byte             // kept beside the log, so that decisions can be explained later
+	PolicyPath string
+	Role       string
+	Command    []string // recorded as given
+	Controls   any      // which controls are in force; anything that encodes as JSON
+	Overrides  []string
+	Version    string // of scupper
+	User       string // default: the numeric user ID
+
+	Budget           int64         // records of a run; default 200,000. The closing ones come on top.
+	WriteTimeout     time.Duration // after which a write counts as hung; default 2 s
+	UnavailableAfter time.Duration // without a log, after which the run must end; default 30 s
+	FlushEvery       time.Duration // between counted records; default 1 s
+	Now              func() time.Time
+}
+
+func (c *Config) setDefaults() {
+	if c.Policy == nil {
+		c.Policy = new(capability.Policy)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.User = cmp.Or(c.User, strconv.Itoa(os.Getuid()))
+	c.Budget = cmp.Or(c.Budget, 200_000)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 2*time.Second)
+	c.UnavailableAfter = cmp.Or(c.UnavailableAfter, 30*time.Second)
+	c.FlushEvery = cmp.Or(c.FlushEvery, time.Second)
+}
+
+// Guard decides requests and records what it decided. Its methods are safe for
+// concurrent use and block at most for Config.WriteTimeout.
+type Guard struct {
+	config  Config
+	run     string
+	policy  atomic.Pointer[capability.Policy]
+	log     *log
+	ledger  *ledger
+	repeats *repeats
+	totals  *totals
+
+	done      chan struct{}
+	ending    sync.Once
+	overspent sync.Once
+	cause     atomic.Value // capability.Reason
+	halt      sync.Once
+	stop      chan struct{}
+	stopped   chan struct{}
+}
+
+// New starts a run: it makes the run's directory and log, keeps the policy text, and
+// writes the first record. The caller calls Close.
+func New(c Config) (*Guard, error) {
+	c.setDefaults()
+	run, err := makeRun(c.Dir, c.Now())
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.Sum256(c.PolicyText)
+	digest := hex.EncodeToString(hash[:])
+	if err := os.WriteFile(policyFile(c.Dir, run, digest), c.PolicyText, 0o600); err != nil {
+		return nil, fmt.Errorf("keep policy text: %w", err)
+	}
+	f, err := createSegment(segmentFile(c.Dir, run))
+	if err != nil {
+		return nil, err
+	}
+	return start(c, run, digest, f)
+}
+
+func segmentFile(dir, run string) string { return filepath.Join(dir, run, "000001.jsonl") }
+
+func policyFile(dir, run, hash string) string {
+	return filepath.Join(dir, run, "policy-"+hash+".hcl")
+}
+
+func start(c Config, run, hash string, f file) (*Guard, error) {
+	g := &Guard{
+		config: c, run: run, log: newLog(run, f, c.Now, c.WriteTimeout),
+		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(),
+		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	g.policy.Store(c.Policy)
+	err := g.log.append(&Record{Event: RunStarted, Run: &Start{
+		ID: run, Scupper: c.Version, Policy: c.PolicyPath, PolicyHash: hash, Role: c.Role, Command: c.Command,
+		Controls: c.Controls, Overrides: c.Overrides, User: c.User, PID: os.Getpid(),
+	}})
+	if err != nil {
+		return nil, errors.Join(err, g.log.close(nil))
+	}
+	go g.tend()
+	return g, nil
+}
+
+// Run is the ID of the run.
+func (g *Guard) Run() string { return g.run }
+
+// Done is closed when the run must end: its record budget is spent, or the log has
+// been unavailable for too long. Cause says which.
+func (g *Guard) Done() <-chan struct{} { return g.done }
+
+// Cause is why the run must end: RecordBudget, AuditUnavailable, RunEnded after
+// Close, or Undecided while it need not.
+func (g *Guard) Cause() capability.Reason {
+	reason, _ := g.cause.Load().(capability.Reason)
+	return reason
+}
+
+func (g *Guard) end(reason capability.Reason) {
+	g.ending.Do(func() {
+		g.cause.Store(reason)
+		close(g.done)
+	})
+}
+
+// tend flushes counts and watches over the log until Close.
+func (g *Guard) tend() {
+	defer close(g.stopped)
+	tick := time.NewTicker(g.config.FlushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-g.stop:
+			return
+		case <-tick.C:
+		}
+		g.log.probe()
+		if g.log.unavailable() > g.config.UnavailableAfter {
+			g.end(capability.AuditUnavailable)
+		}
+		if !g.spent() {
+			g.repeats.flush(g.log.append)
+		}
+	}
+}
+
+func (g *Guard) spent() bool { return g.log.written.Load() >= g.config.Budget }
+
+// Authorize decides r by the policy and the limits of the grant, records the decision
+// and answers it. A request without a time is judged now.
+func (g *Guard) Authorize(r *capability.Request) capability.Decision {
+	now := g.config.Now()
+	if r.Time.IsZero() {
+		r.Time = now
+	}
+	d := g.policy.Load().Decide(r)
+	if !d.Allowed() {
+		return g.once(r, d, "", 1)
+	}
+	if limit := g.ledger.take(r, d.Grant, now); limit != "" {
+		return g.once(r, d.Refused(capability.LimitExceeded), limit, 1)
+	}
+	if r.Kind == capability.KindName {
+		return g.once(r, d, "", 1)
+	}
+	d, _ = g.record(r, d, "")
+	if !d.Allowed() {
+		g.ledger.giveBack(r, d.Grant)
+	}
+	return d
+}
+
+// Refuse records and answers the denial of r for a reason that an enforcer found. The
+// grant that would have covered r stays named.
+func (g *Guard) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
+	if r.Time.IsZero() {
+		r.Time = g.config.Now()
+	}
+	if reason.Malformed() {
+		return g.once(r, capability.Deny(reason), "", 1)
+	}
+	return g.once(r, g.policy.Load().Decide(r).Refused(reason), "", 1)
+}
+
+// Packet records n packets of a protocol that no enforcer speaks. Above a number of
+// different ones a second, the rest is counted in one record. The zero AddrPort
+// stands for packets of which nothing is known.
+func (g *Guard) Packet(protocol string, to netip.AddrPort, n int64) capability.Decision {
+	r := packet(protocol, to)
+	d := g.policy.Load().Decide(r)
+	if !g.repeats.admitPacket(likenessOf(r, d)) {
+		r = packet(protocol, netip.AddrPort{})
+	}
+	r.Time = g.config.Now()
+	return g.once(r, d, "", n)
+}
+
+// Spend counts bytes that are about to pass under d. It is false when they must not
+// pass, because they would go over a limit of the grant.
+func (g *Guard) Spend(d capability.Decision, sent, received int64) bool {
+	return d.Allowed() && d.Grant != nil && g.ledger.spend(d.Grant, sent, received)
+}
+
+// Finish records what happened after an allowing decision. It ignores others.
+func (g *Guard) Finish(d capability.Decision, o capability.Outcome) {
+	if !d.Allowed() || d.ID == "" || d.Grant == nil {
+		return
+	}
+	if o.Status == 404 || o.Status == 410 {
+		g.ledger.miss(d.Grant)
+	}
+	g.totals.finished(d, o)
+	rec := &Record{
+		Event: Ended, Decision: d.ID, Grant: d.Grant.Name, Status: o.Status, Sent: o.Sent, Received: o.Received,
+		Stripped: o.Stripped, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence),
+	}
+	if o.Upstream.IsValid() {
+		rec.Upstream = o.Upstream.String()
+	}
+	// An outcome that cannot be written is counted by the log as lost.
+	_ = g.log.append(rec)
+}
+
+// Summary is what the run has done so far.
+func (g *Guard) Summary() Summary {
+	return g.totals.summary(g.run, g.log.written.Load(), time.Duration(g.log.since()))
+}
+
+// Close ends the run: it writes the counts that are due and the last record, with
+// the child's exit code. Everything asked afterwards is denied. It may be called once.
+func (g *Guard) Close(exit int) error {
+	g.end(capability.RunEnded)
+	g.halt.Do(func() { close(g.stop) })
+	<-g.stopped
+	g.log.probe()
+	g.repeats.flush(g.log.append)
+	s := g.Summary()
+	s.Exit = exit
+	return g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Summary: &s})
+}

@@ -1,0 +1,189 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Errors of an append. Neither the record nor a part of it counts.
+var (
+	errHung   = errors.New("the audit log does not answer")
+	errClosed = errors.New("the audit log is closed")
+)
+
+// file is what the log needs of a segment.
+type file interface {
+	io.WriteCloser
+	Truncate(size int64) error
+	Sync() error
+}
+
+// log appends records to one segment. One goroutine writes, so that a caller can
+// leave a write that hangs.
+type log struct {
+	run     string
+	now     func() time.Time
+	timeout time.Duration
+	base    time.Time // the run's start by now
+	made    time.Time // likewise, by the real clock
+	queue   chan *entry
+	ended   chan struct{} // the writer has returned
+
+	busy    atomic.Int64 // since when a write is under way, as since returns it; 0: none is
+	failing atomic.Int64 // since when appends fail, likewise
+	lost    atomic.Int64 // records that could not be written and are in no gap record
+	written atomic.Int64 // records in the file
+
+	closing sync.RWMutex // held for reading while sending to queue
+	closed  bool
+
+	// Only the writer uses these.
+	file file
+	size int64 // of the whole lines
+	torn bool  // there may be a part of a line after size
+}
+
+// The life of an entry: whoever changes its state first decides what became of it.
+const (
+	waiting int32 = iota
+	writing
+	written
+	abandoned
+)
+
+type entry struct {
+	record *Record
+	state  atomic.Int32
+	done   chan error
+}
+
+// createSegment makes the first segment of a run. It fails when there is one.
+func createSegment(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create audit log: %w", err)
+	}
+	return f, nil
+}
+
+func newLog(run string, f file, now func() time.Time, timeout time.Duration) *log {
+	l := &log{run: run, now: now, timeout: timeout, base: now(), made: time.Now(), file: f, queue: make(chan *entry, 128), ended: make(chan struct{})}
+	go l.serve()
+	return l
+}
+
+// append returns when r is in the file, with its stamp filled in, or when it is
+// certain that the caller must not act on it.
+func (l *log) append(r *Record) error {
+	err := l.put(&entry{record: r, done: make(chan error, 1)})
+	if err == nil || errors.Is(err, errClosed) {
+		return err
+	}
+	l.failing.CompareAndSwap(0, l.since())
+	if r.Event != Gap {
+		l.lost.Add(1)
+	}
+	return err
+}
+
+func (l *log) put(e *entry) error {
+	timer := time.NewTimer(l.timeout)
+	defer timer.Stop()
+	if err := l.send(e, timer.C); err != nil {
+		return err
+	}
+	return e.wait(timer.C)
+}
+
+// wait returns what became of e, or takes it back when that lasts too long.
+func (e *entry) wait(timeout <-chan time.Time) error {
+	select {
+	case err := <-e.done:
+		return err
+	case <-timeout:
+	}
+	if e.state.Swap(abandoned) == written {
+		return <-e.done
+	}
+	return errHung
+}
+
+func (l *log) send(e *entry, timeout <-chan time.Time) error {
+	l.closing.RLock()
+	defer l.closing.RUnlock()
+	if l.closed {
+		return errClosed
+	}
+	if busy := l.busy.Load(); busy != 0 && l.since()-busy > int64(l.timeout) {
+		return errHung
+	}
+	select {
+	case l.queue <- e:
+		return nil
+	case <-timeout:
+		return errHung
+	}
+}
+
+// since is the time since the log was made, in nanoseconds by the real clock; never 0.
+func (l *log) since() int64 { return int64(time.Since(l.made)) + 1 }
+
+// unavailable is for how long appends have failed; 0 when they do not.
+func (l *log) unavailable() time.Duration {
+	failing := l.failing.Load()
+	if failing == 0 {
+		return 0
+	}
+	return time.Duration(l.since() - failing + 1)
+}
+
+// probe finds out whether the log works again, and says in it what was lost.
+func (l *log) probe() {
+	n := l.lost.Swap(0)
+	if n == 0 && l.failing.Load() == 0 {
+		return
+	}
+	if l.append(&Record{Event: Gap, Count: n}) != nil {
+		l.lost.Add(n)
+	}
+}
+
+// close appends the last record, if there is one, waits for those under way up to the
+// timeout, and closes the file. A second call does nothing.
+func (l *log) close(last *Record) error {
+	l.closing.Lock()
+	already := l.closed
+	l.closed = true
+	l.closing.Unlock()
+	if already {
+		return nil
+	}
+	timer := time.NewTimer(l.timeout)
+	defer timer.Stop()
+	err := l.sendLast(last, timer.C)
+	close(l.queue)
+	select {
+	case <-l.ended:
+		return errors.Join(err, l.file.Sync(), l.file.Close())
+	case <-timer.C:
+		return fmt.Errorf("close audit log: %w", errHung)
+	}
+}
+
+func (l *log) sendLast(r *Record, timeout <-chan time.Time) error {
+	if r == nil {
+		return nil
+	}
+	e := &entry{record: r, done: make(chan error, 1)}
+	select {
+	case l.queue <- e:
+		return e.wait(timeout)
+	case <-timeout:
+		return errHung
+	}
+}

@@ -1,0 +1,124 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Version is the version of the record format. Readers ignore fields that they do not
+// know; a change that breaks readers raises it.
+const Version = 1
+
+// Event says what a record is about.
+type Event string
+
+// The events of a run.
+const (
+	RunStarted  Event = "run_started"  // Record.Run says what runs under which policy
+	Decided     Event = "decision"     // one request and its decision
+	Repeated    Event = "repeated"     // Count more requests equal to that of Decision
+	Ended       Event = "outcome"      // what happened after the allowing Decision
+	Withdrawn   Event = "withdrawn"    // Decision was written too late: its request was denied
+	Gap         Event = "gap"          // Count records could not be written
+	BudgetSpent Event = "budget_spent" // no further request is decided in this run
+	RunEnded    Event = "run_ended"    // Record.Summary has the totals
+)
+
+// Record is one line of the log. Which fields are set depends on the event; their
+// order is the order in the line.
+type Record struct {
+	Version int       `json:"v"`
+	Seq     int64     `json:"seq"`  // from 1, without gaps
+	Time    time.Time `json:"time"` // UTC
+	Mono    int64     `json:"mono"` // nanoseconds since the run's start, monotonic
+	Event   Event     `json:"event"`
+
+	ID       string `json:"id,omitempty"`       // of a decision: the run and the sequence number
+	Decision string `json:"decision,omitempty"` // the ID that this record belongs to
+	Count    int64  `json:"count,omitempty"`
+
+	Kind     string      `json:"kind,omitempty"`
+	Verdict  string      `json:"verdict,omitempty"` // "allow" or "deny"
+	Reason   string      `json:"reason,omitempty"`
+	Limit    string      `json:"limit,omitempty"`    // which limit of the grant is used up
+	Grant    string      `json:"grant,omitempty"`    // that allowed, or the nearest
+	Position string      `json:"position,omitempty"` // file:line:column of the allow block or grant
+	Host     string      `json:"host,omitempty"`
+	Address  string      `json:"address,omitempty"` // the address the client used
+	Port     uint16      `json:"port,omitempty"`
+	Scheme   string      `json:"scheme,omitempty"`
+	Method   string      `json:"method,omitempty"`
+	Path     string      `json:"path,omitempty"` // canonical
+	Query    []Parameter `json:"query,omitempty"`
+	Body     *Body       `json:"body,omitempty"`
+	Front    string      `json:"front,omitempty"`
+	Protocol string      `json:"protocol,omitempty"`
+	Excerpt  string      `json:"excerpt,omitempty"`  // of a malformed request, in escaped ASCII
+	Mismatch string      `json:"mismatch,omitempty"` // what did not match
+	Smallest string      `json:"smallest,omitempty"` // the smallest grant that would permit it
+
+	Status   int    `json:"status,omitempty"`
+	Sent     int64  `json:"sent,omitempty"`
+	Received int64  `json:"received,omitempty"`
+	Stripped int    `json:"stripped,omitempty"` // request headers that were not passed on
+	Upstream string `json:"upstream,omitempty"`
+	Took     int64  `json:"took,omitempty"` // nanoseconds
+	Error    string `json:"error,omitempty"`
+
+	Run     *Start   `json:"run,omitempty"`
+	Summary *Summary `json:"summary,omitempty"`
+}
+
+// Parameter is a query parameter. Value is "…" unless the policy lists the value.
+type Parameter struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Length int    `json:"length"` // of the value, in bytes
+}
+
+// Body is what a request said of its body. Length is -1 when it did not say.
+type Body struct {
+	Type     string `json:"type"`
+	Encoding string `json:"encoding,omitempty"`
+	Length   int64  `json:"length"`
+}
+
+// Start is what runs, and under which policy.
+type Start struct {
+	ID         string   `json:"id"`
+	Scupper    string   `json:"scupper"` // version
+	Policy     string   `json:"policy"`  // path
+	PolicyHash string   `json:"policy_hash"`
+	Role       string   `json:"role,omitempty"`
+	Command    []string `json:"command"`
+	Controls   any      `json:"controls"` // in force or not
+	Overrides  []string `json:"overrides,omitempty"`
+	User       string   `json:"user"`
+	PID        int      `json:"pid"`
+}
+
+// stamp is what only the writer knows of a record.
+type stamp struct {
+	seq  int64
+	time time.Time
+	mono time.Duration
+	run  string
+}
+
+// line is the record as it stands in the file, newline included.
+func (r *Record) line(s stamp) ([]byte, error) {
+	r.Version, r.Seq, r.Time, r.Mono = Version, s.seq, s.time.UTC(), s.mono.Nanoseconds()
+	if r.Event == Decided {
+		r.ID = s.run + "-" + strconv.FormatInt(s.seq, 10)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("encode %s record: %w", r.Event, err)
+	}
+	return b.Bytes(), nil
+}

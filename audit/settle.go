@@ -1,0 +1,86 @@
+package audit
+
+import (
+	"errors"
+
+	"scupper.dev/scupper/capability"
+)
+
+// record writes the record of d and answers d with its ID, or the denial that takes
+// its place when there can be no record.
+func (g *Guard) record(r *capability.Request, d capability.Decision, limit string) (capability.Decision, *Record) {
+	if g.spent() {
+		g.overspend()
+	}
+	if reason := g.Cause(); reason != capability.Undecided {
+		return d.Refused(reason), nil
+	}
+	rec := describe(r, d)
+	rec.Limit = limit
+	if !d.Allowed() {
+		describeDenial(rec, g.policy.Load(), r, d)
+	}
+	if err := g.log.append(rec); err != nil {
+		if errors.Is(err, errClosed) {
+			return d.Refused(capability.RunEnded), nil
+		}
+		return d.Refused(capability.AuditUnavailable), nil
+	}
+	d.ID = rec.ID
+	if d.Allowed() {
+		g.totals.allowed(r, d)
+	}
+	return d, rec
+}
+
+// overspend ends a run that has used its records, and says so in one last record.
+func (g *Guard) overspend() {
+	g.overspent.Do(func() {
+		_ = g.log.append(&Record{Event: BudgetSpent, Reason: string(capability.RecordBudget)})
+		g.end(capability.RecordBudget)
+	})
+}
+
+// once records the first of equal requests and counts the others, n at a time.
+func (g *Guard) once(r *capability.Request, d capability.Decision, limit string, n int64) capability.Decision {
+	k := likenessOf(r, d)
+	e, first := g.repeats.enter(k)
+	if !first {
+		return g.again(r.Kind, e, d, n)
+	}
+	d, rec := g.record(r, d, limit)
+	var f *Cause
+	if rec != nil && !d.Allowed() {
+		f = g.totals.newCause(rec)
+	}
+	g.repeats.settle(k, e, d, f)
+	if d.ID != "" && n > 1 {
+		g.repeats.add(e, n-1)
+	}
+	if !d.Allowed() {
+		g.totals.denied(r.Kind, f, n)
+	}
+	return d
+}
+
+// again answers like the first of equal requests was answered.
+func (g *Guard) again(kind capability.Kind, e *repeat, d capability.Decision, n int64) capability.Decision {
+	<-e.recorded
+	if e.decision.ID == "" {
+		d = d.Refused(e.decision.Reason)
+		g.totals.denied(kind, nil, n)
+		return d
+	}
+	if reason := g.Cause(); d.Allowed() && reason != capability.Undecided {
+		return d.Refused(reason)
+	}
+	if d.Allowed() && g.log.unavailable() > 0 {
+		return d.Refused(capability.AuditUnavailable)
+	}
+	d.ID = e.decision.ID
+	g.repeats.add(e, n)
+	if !d.Allowed() {
+		g.totals.denied(kind, e.cause, n)
+	}
+	return d
+}

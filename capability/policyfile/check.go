@@ -1,0 +1,98 @@
+package policyfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"scupper.dev/scupper/capability"
+)
+
+// checkDead reports an allow block that an earlier one of the grant covers: it would
+// mislead whoever reviews it.
+func (s *source) checkDead(g *capability.Grant, a *capability.Allow, at hcl.Range) {
+	for _, earlier := range g.Allows {
+		if covers(earlier, a) {
+			s.fail(at, "a dead rule: an earlier allow block permits all of this", fmt.Sprintf("it is at %s: take one of the two out", earlier.Position))
+			return
+		}
+	}
+}
+
+// covers reports whether every request of b is one of a. It may miss some.
+func covers(a, b *capability.Allow) bool {
+	for _, m := range b.Methods {
+		if !slices.Contains(a.Methods, m) {
+			return false
+		}
+	}
+	return coversPath(a.Path, b.Path) && coversQuery(a.Query, b.Query) && coversBody(a.Body, b.Body) &&
+		headerText(a.Headers) == headerText(b.Headers)
+}
+
+func coversPath(a, b *capability.Template) bool {
+	names, patterns := b.Variables()
+	if len(names) == 0 {
+		p, err := capability.ParsePath(b.String())
+		return err == nil && a.Match(p)
+	}
+	_, others := a.Variables()
+	return skeleton(a) == skeleton(b) && slices.EqualFunc(others, patterns, func(x, y capability.Pattern) bool { return x.String() == y.String() })
+}
+
+// skeleton is the template with its variables numbered in order.
+func skeleton(t *capability.Template) string {
+	names, _ := t.Variables()
+	return variableInPath.ReplaceAllStringFunc(t.String(), func(v string) string {
+		m := variableInPath.FindStringSubmatch(v)
+		return fmt.Sprintf("{%d%s}", slices.Index(names, m[1]), m[2])
+	})
+}
+
+func coversQuery(a, b capability.QueryRule) bool {
+	return a.Any || !b.Any && queryText(a) == queryText(b)
+}
+
+func queryText(q capability.QueryRule) string {
+	lines := make([]string, len(q.Parameters))
+	for i, p := range q.Parameters {
+		lines[i] = fmt.Sprintf("%q %s %t", p.Name, p.Value, p.Required)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func headerText(rules []capability.HeaderRule) string {
+	lines := make([]string, len(rules))
+	for i, h := range rules {
+		lines[i] = h.Name + " " + h.Value.String()
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func coversBody(a, b *capability.BodyRule) bool {
+	return b == nil || a != nil && a.Type == b.Type && a.Max >= b.Max
+}
+
+// judgedForeign asks the judge itself whether an anonymous grant would refuse what r
+// carries, so that the lists of such headers and parameters are in one place.
+func judgedForeign(r capability.Request) bool {
+	path, err := capability.ParseTemplate("/", nil)
+	if err != nil {
+		return true
+	}
+	policy, err := capability.Compile([]*capability.Grant{{
+		Name: "probe", Host: capability.HostPattern{Name: "probe.test"}, Port: 443, Scheme: capability.HTTPS,
+		Credential: capability.Credential{Mode: capability.Anonymous},
+		Allows:     []*capability.Allow{{Methods: []string{"GET"}, Path: path, Query: capability.QueryRule{Any: true}}},
+	}}, nil)
+	if err != nil {
+		return true
+	}
+	r.Kind, r.Host, r.Port, r.Scheme, r.Method = capability.KindHTTP, "probe.test", 443, capability.HTTPS, "GET"
+	r.Path, _ = capability.ParsePath("/")
+	return !policy.Decide(&r).Allowed()
+}

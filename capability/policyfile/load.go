@@ -1,0 +1,187 @@
+package policyfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"scupper.dev/scupper/capability"
+)
+
+// Version is the version of the policy language that this package reads.
+const Version = 1
+
+// Limits of what is read, so that a hostile file cannot exhaust the reader.
+const (
+	maxPolicy = 1 << 20  // bytes of a policy
+	maxNamed  = 64 << 20 // bytes of a file that a policy names; lockfiles are large
+	maxDepth  = 64       // of brackets
+	maxLine   = 20000    // tokens between two line breaks
+)
+
+// File is a policy and what stands beside its grants.
+type File struct {
+	Name        string // as it was opened
+	Hash        string // SHA-256, in hexadecimal, of the text and of the named files that can widen it
+	Policy      *capability.Policy
+	Roles       []Role
+	Upstream    Upstream
+	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself
+	Files       []string   // the files it names, absolute where Name is, else relative to the same folder
+	BestEffort  bool       // a control that cannot be applied is reported, not an error
+}
+
+// Role is a named set of grants and tools.
+type Role struct {
+	capability.Role
+	Tools []string
+}
+
+// Upstream is how names and certificates of the outside are checked.
+type Upstream struct {
+	Resolver string // address:port of a DNS server; empty: the system's
+	ExtraCA  []byte // PEM certificates beside the system's
+}
+
+// Variable is one variable of the sandbox's environment.
+type Variable struct {
+	Name, Value string
+	Grant       string // the preset's grant it belongs to; empty: it belongs to the run
+}
+
+// Options of Parse. The zero value reads no files and does not look at the time.
+type Options struct {
+	Now      time.Time                         // expiry is remarked on against it
+	ReadFile func(path string) ([]byte, error) // of the files that a policy names
+}
+
+// Load reads the policy at path and the files it names. The File is never nil; with a
+// mistake among the Diagnostics its policy denies everything.
+func Load(path string) (*File, Diagnostics) {
+	text, err := readFile(path, maxPolicy)
+	if err != nil {
+		return deniesAll(path), Diagnostics{{Severity: Error, Summary: escape(fmt.Sprintf("read policy %q: %v", path, cause(err)))}}
+	}
+	read := func(name string) ([]byte, error) { return readFile(name, maxNamed) }
+	return Parse(path, text, Options{Now: time.Now(), ReadFile: read})
+}
+
+// Parse reads a policy from text. name stands in positions, and the files that the
+// policy names are looked up beside it.
+func Parse(name string, text []byte, o Options) (*File, Diagnostics) {
+	var diags Diagnostics
+	p := &parser{
+		source:  source{name: name, text: text, diags: &diags},
+		options: o,
+		file:    deniesAll(name),
+		hash:    newHash(text),
+	}
+	if body := p.syntax(); body != nil {
+		p.policy(body)
+	}
+	diags.sort()
+	if !diags.HasErrors() {
+		p.compile()
+	}
+	p.file.Hash = p.hash.sum()
+	return p.file, diags
+}
+
+func deniesAll(name string) *File {
+	return &File{Name: name, Policy: new(capability.Policy)}
+}
+
+// syntax parses the text; it is nil where that has mistakes, because what stands
+// around them cannot be judged.
+func (s *source) syntax() *hclsyntax.Body {
+	whole := hcl.Range{Filename: s.name, Start: hcl.InitialPos, End: hcl.InitialPos}
+	if len(s.text) > maxPolicy {
+		s.fail(whole, "the policy is too large", fmt.Sprintf("it may have %d bytes", maxPolicy))
+		return nil
+	}
+	if at, deep := tooDeep(s.name, s.text); deep {
+		s.fail(at, "too many brackets inside each other", fmt.Sprintf("a policy needs fewer than %d", maxDepth))
+		return nil
+	}
+	f, diags := hclsyntax.ParseConfig(s.text, s.name, hcl.InitialPos)
+	if f != nil {
+		s.nav = f.Nav
+	}
+	s.adopt(diags)
+	if diags.HasErrors() {
+		return nil
+	}
+	body, ok := f.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil
+	}
+	return body
+}
+
+// tooDeep finds nesting that would exhaust the stack of a recursive parser.
+func tooDeep(name string, text []byte) (hcl.Range, bool) {
+	tokens, _ := hclsyntax.LexConfig(text, name, hcl.InitialPos)
+	depth, unary := 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			depth++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			depth--
+		}
+		unary++
+		if t.Type == hclsyntax.TokenNewline {
+			unary = 0
+		}
+		if depth > maxDepth || unary > maxLine {
+			return t.Range, true
+		}
+	}
+	return hcl.Range{}, false
+}
+
+// readFile reads a regular file of at most limit bytes: a pipe would block, a device
+// would not end.
+func readFile(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("it has more than %d bytes", limit)
+	}
+	return text, err
+}
+
+// cause is err without the path, which the caller shows escaped.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// beside is a path of the policy, looked up in the policy's folder.
+func (p *parser) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(filepath.Dir(p.name), path)
+}

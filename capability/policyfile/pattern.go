@@ -1,0 +1,124 @@
+package policyfile
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"scupper.dev/scupper/capability"
+)
+
+// pattern reads what a value must look like: a literal, the name of a pattern,
+// one_of(...) or regex(...).
+func (s *source) pattern(e hcl.Expression) (capability.Pattern, bool) {
+	if name := hcl.ExprAsKeyword(bare(e)); name != "" {
+		return s.named(name, e.Range())
+	}
+	name, args, ok := call(e)
+	if !ok {
+		v, ok := s.str(e)
+		return capability.Literal(v), ok
+	}
+	switch name {
+	case "one_of":
+		values, ok := s.values(e, args)
+		return capability.OneOf(values...), ok
+	case "regex":
+		return s.regex(e, args)
+	case "required":
+		s.fail(e.Range(), "required(...) belongs into a query", "the variables of a path are always there: write the pattern alone")
+	default:
+		s.fail(e.Range(), fmt.Sprintf("no function %q", name), "patterns are written regex(\"...\"), one_of(\"a\", \"b\"), a literal in quotes, or a name"+suggest(name, "regex", "one_of", "required"))
+	}
+	return capability.Pattern{}, false
+}
+
+func (s *source) named(name string, at hcl.Range) (capability.Pattern, bool) {
+	p, ok := capability.Named(name)
+	if !ok {
+		names := capability.Names()
+		s.fail(at, fmt.Sprintf("no pattern %q", name), "the patterns are "+strings.Join(names, ", ")+"; a literal stands in quotes"+suggest(name, names...))
+	}
+	return p, ok
+}
+
+func (s *source) values(e hcl.Expression, args []hclsyntax.Expression) ([]string, bool) {
+	if len(args) == 0 {
+		s.fail(e.Range(), "one_of() names no value", `write the values: one_of("open", "closed")`)
+		return nil, false
+	}
+	ok := true
+	seen := make(map[string]bool)
+	values := make([]string, 0, len(args))
+	for _, a := range args {
+		v, read := s.str(a)
+		if read && seen[v] {
+			s.fail(a.Range(), fmt.Sprintf("%q is given twice", v), "each value stands once")
+		}
+		ok = ok && read && !seen[v]
+		seen[v] = true
+		values = append(values, v)
+	}
+	return values, ok
+}
+
+func (s *source) regex(e hcl.Expression, args []hclsyntax.Expression) (capability.Pattern, bool) {
+	if len(args) != 1 {
+		s.fail(e.Range(), "regex takes one expression", `write regex("[a-z]{1,40}")`)
+		return capability.Pattern{}, false
+	}
+	text, ok := s.str(args[0])
+	if !ok {
+		return capability.Pattern{}, false
+	}
+	p, err := capability.Regexp(text)
+	tree, treeErr := syntax.Parse(text, syntax.Perl)
+	if err != nil || treeErr != nil {
+		s.fail(args[0].Range(), "not a regular expression", fmt.Sprintf("%v; the syntax is RE2's, and the whole value has to match", firstError(treeErr, err)))
+		return capability.Pattern{}, false
+	}
+	if unbounded(tree) {
+		s.warn(args[0].Range(), "the expression has no upper bound", fmt.Sprintf("each value can carry up to %d bytes: give repetitions a limit, as in {1,40}", capability.MaxValue))
+	}
+	return p, true
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unbounded reports whether re matches strings of any length.
+func unbounded(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0 {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if unbounded(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// suggest is "; did you mean x?" where one of the names is close to what was written.
+func suggest(given string, names ...string) string {
+	best, distance := "", 3
+	for _, n := range names {
+		if d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(n), nil); d < distance {
+			best, distance = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}

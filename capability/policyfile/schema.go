@@ -1,0 +1,45 @@
+package policyfile
+
+import "github.com/hashicorp/hcl/v2"
+
+// shape is what may stand in a block.
+type shape struct {
+	attributes []string
+	blocks     []string
+	labelled   []string // blocks with a name
+}
+
+var (
+	topLevel      = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
+	upstreamBlock = shape{attributes: []string{"resolver", "ca"}}
+	roleBlock     = shape{attributes: []string{"grants", "tools"}}
+	grantBlock    = shape{
+		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},
+		blocks:     []string{"allow", "limits", "git", "issues", "derive"},
+	}
+	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body"}, blocks: []string{"body"}}
+	bodyBlock   = shape{attributes: []string{"type", "max", "schema"}}
+	limitsBlock = shape{attributes: []string{"requests", "upload", "download", "rate", "misses", "names"}}
+)
+
+func (h shape) schema() *hcl.BodySchema {
+	schema := &hcl.BodySchema{}
+	for _, name := range h.attributes {
+		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	for _, t := range h.blocks {
+		schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: t})
+	}
+	for _, t := range h.labelled {
+		schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: t, LabelNames: []string{"name"}})
+	}
+	return schema
+}
+
+// content takes a block apart; what does not belong there is reported, with the name
+// that was probably meant.
+func (s *source) content(body hcl.Body, h shape) *hcl.BodyContent {
+	content, diags := body.Content(h.schema())
+	s.adopt(diags)
+	return content
+}

@@ -1,0 +1,114 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"sync"
+
+	"scupper.dev/scupper/capability"
+)
+
+// chunk is the size of the pooled buffers that bodies pass through, in bytes.
+const chunk = 32 << 10
+
+func newBuffers() *sync.Pool { return &sync.Pool{New: func() any { return new([chunk]byte) }} }
+
+// uploadBody is the client's body on its way upstream: counted, and cut where it grows
+// over what the grant takes.
+type uploadBody struct {
+	x    *exchange
+	from io.ReadCloser
+	left int64
+}
+
+func (x *exchange) upload() io.ReadCloser {
+	return &uploadBody{x: x, from: x.r.Body, left: x.d.Allow.Body.Max}
+}
+
+// Read never returns a byte that is over the maximum.
+func (b *uploadBody) Read(buf []byte) (int, error) {
+	if int64(len(buf)) > b.left+1 {
+		buf = buf[:b.left+1]
+	}
+	n, err := b.from.Read(buf)
+	if int64(n) > b.left {
+		return 0, b.x.cut(capability.BodyTooLarge)
+	}
+	b.left -= int64(n)
+	if n > 0 && !b.x.spend(int64(n), 0) {
+		return 0, b.x.failed.Load()
+	}
+	if err != nil && err != io.EOF {
+		b.x.fail(failure{kind: errClientGone, cause: err})
+	}
+	return n, err
+}
+
+func (b *uploadBody) Close() error { return b.from.Close() }
+
+// cut fails the exchange for reason and is the error that aborts the transfer.
+func (x *exchange) cut(reason capability.Reason) error {
+	f := x.fail(*denied(reason))
+	return &f
+}
+
+// downloadBody is the upstream's body on its way to the client. It copies itself, with
+// a pooled buffer, and flushes wherever the stream could pause.
+type downloadBody struct {
+	x       *exchange
+	from    io.ReadCloser
+	length  int64 // -1: unknown
+	flusher http.Flusher
+}
+
+func (x *exchange) download(resp *http.Response) io.ReadCloser {
+	f, _ := x.w.(http.Flusher)
+	return &downloadBody{x: x, from: resp.Body, length: resp.ContentLength, flusher: f}
+}
+
+// WriteTo is what goproxy's io.Copy calls.
+func (b *downloadBody) WriteTo(w io.Writer) (total int64, err error) {
+	buf := b.x.p.buffers.Get().(*[chunk]byte)
+	defer b.x.p.buffers.Put(buf)
+	if b.length < 0 {
+		b.flush() // an event stream may say nothing for long after its head
+	}
+	for {
+		n, rerr := b.Read(buf[:])
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				b.x.fail(failure{kind: errClientGone, cause: err})
+				return total, err
+			}
+			if total += int64(n); total != b.length && rerr == nil {
+				b.flush()
+			}
+		}
+		if rerr == io.EOF {
+			return total, nil
+		}
+		if rerr != nil {
+			return total, rerr
+		}
+	}
+}
+
+// Read counts what it returns.
+func (b *downloadBody) Read(buf []byte) (int, error) {
+	n, err := b.from.Read(buf)
+	if n > 0 && !b.x.spend(0, int64(n)) {
+		return 0, b.x.failed.Load()
+	}
+	if err != nil && err != io.EOF {
+		b.x.fail(classify(err))
+	}
+	return n, err
+}
+
+func (b *downloadBody) Close() error { return b.from.Close() }
+
+func (b *downloadBody) flush() {
+	if b.flusher != nil {
+		b.flusher.Flush()
+	}
+}

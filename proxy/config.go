@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"log"
+	"net"
+	"net/netip"
+	"time"
+
+	"scupper.dev/scupper/capability"
+)
+
+// An Authority decides and records. Its methods may be called concurrently; they may
+// block for as long as a record takes to be written.
+type Authority interface {
+	// Authorize decides r and has recorded the decision when it returns.
+	Authorize(r *capability.Request) capability.Decision
+	// Refuse records a denial that the proxy found itself, before or after Authorize.
+	Refuse(r *capability.Request, reason capability.Reason) capability.Decision
+	// Spend counts bytes against the limits of an allowing decision as they flow.
+	// False means that a limit is used up and the transfer must stop.
+	Spend(d capability.Decision, sent, received int64) bool
+	// Finish records what happened. It is called once for each allowing decision.
+	Finish(d capability.Decision, o capability.Outcome)
+}
+
+// Names tells which name an address was leased for. It must not block.
+type Names interface {
+	Name(addr netip.Addr) (host capability.Host, ok bool)
+}
+
+// A Resolver finds the addresses of a name. The host it gets ends in a dot, so that
+// no search list applies, unless it is a single label.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// A Dialer opens connections. The address it gets is always a literal.
+type Dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Config says what a Proxy works with. Authority, Names, Policy and CA are required.
+type Config struct {
+	Authority Authority
+	Names     Names
+	Policy    func() *capability.Policy // the policy in force now: which endpoints are granted
+	CA        *CA
+
+	Overrides     []Override          // names pointed elsewhere by the operator
+	UpstreamRoots *x509.CertPool      // nil: the system's
+	Resolver      Resolver            // nil: the system's
+	Dialer        Dialer              // nil: a plain one
+	OwnAddrs      func() []netip.Addr // of this host's interfaces: they count as not public
+	OwnListeners  []netip.AddrPort    // scupper's own sockets: never dialled
+	Now           func() time.Time    // nil: time.Now
+	ErrorLog      *log.Logger         // diagnostics of net/http; nil: none
+	Limits        Limits
+}
+
+// Limits bound what one client can hold. A zero field means its default.
+type Limits struct {
+	HeaderBytes int           // of a request; default 64 KiB
+	Connections int           // open at once on one front; default 16384
+	Handshake   time.Duration // from accept to the end of the TLS handshake; default 10 s
+	Header      time.Duration // for a request head; default 10 s
+	Idle        time.Duration // between requests; default 3 min
+	Refused     time.Duration // waiting for a first byte where nothing is granted; default 40 ms
+	Dial        time.Duration // name resolution and connecting upstream; default 10 s
+	Grace       time.Duration // for live requests when a front ends; default 250 ms
+}
+
+var errConfig = errors.New("a proxy needs Authority, Names, Policy and CA")
+
+// withDefaults is c with every optional field set.
+func (c Config) withDefaults() (Config, error) {
+	if c.Authority == nil || c.Names == nil || c.Policy == nil || c.CA == nil {
+		return c, errConfig
+	}
+	if c.Resolver == nil {
+		c.Resolver = net.DefaultResolver
+	}
+	if c.Dialer == nil {
+		d := &net.Dialer{}
+		d.SetMultipathTCP(false)
+		c.Dialer = d
+	}
+	if c.OwnAddrs == nil {
+		c.OwnAddrs = func() []netip.Addr { return nil }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Limits = c.Limits.withDefaults()
+	return c, nil
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		HeaderBytes: or(l.HeaderBytes, 64<<10),
+		Connections: or(l.Connections, 16384),
+		Handshake:   or(l.Handshake, 10*time.Second),
+		Header:      or(l.Header, 10*time.Second),
+		Idle:        or(l.Idle, 3*time.Minute),
+		Refused:     or(l.Refused, 40*time.Millisecond),
+		Dial:        or(l.Dial, 10*time.Second),
+		Grace:       or(l.Grace, 250*time.Millisecond),
+	}
+}
+
+func or[T int | time.Duration](v, otherwise T) T {
+	if v <= 0 {
+		return otherwise
+	}
+	return v
+}

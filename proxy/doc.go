@@ -1,0 +1,29 @@
+// Package proxy enforces a policy on HTTP. It takes connections in two ways, caught
+// on their way to an address (transparent) or sent to it as to a proxy (explicit),
+// and treats both alike from there on: end TLS, identify the request, have it
+// authorised, refuse it or forward it, report the outcome. One file per step:
+//
+//	transparent.go, explicit.go   accept
+//	admit.go, tls.go              tell TLS from HTTP, end TLS
+//	framing.go, identify.go       bytes -> capability.Request, or malformed
+//	handle.go                     authorise
+//	refuse.go or forward.go       answer; upstream.go dials, body.go streams
+//	finish.go                     outcome
+//
+// Use it with an Authority that decides and records:
+//
+//	ca, err := proxy.NewCA(time.Now())
+//	p, err := proxy.New(proxy.Config{Authority: guard, Names: leases, Policy: current, CA: ca})
+//	go p.ServeTransparent(ctx, caught)
+//	go p.ServeExplicit(ctx, loopback)
+//
+// Guarantees: nothing is resolved, dialled or sent for a request that was not allowed
+// before. There is no raw tunnel: what follows a CONNECT is TLS that ends here, or
+// HTTP, and every request in it is judged alone. The request that goes upstream is
+// written from the judged form. Every address is checked and dialled as a literal;
+// upstream certificates are always verified. Bodies stream in bounded memory.
+//
+// Non-guarantees: what an allowed body contains is not looked at. A malformed HTTP/2
+// stream is reset by net/http without a record, because its handler never sees it.
+// WebSocket and other upgrades are refused.
+package proxy

@@ -1,0 +1,95 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+
+	"scupper.dev/scupper/capability"
+)
+
+// What went wrong after an allow, as outcomes and 502 answers name it.
+const (
+	errUpstreamName        = "upstream_name"        // the name does not resolve
+	errUpstreamUnreachable = "upstream_unreachable" // no address answers
+	errUpstreamCertificate = "upstream_certificate" // the certificate does not verify; nothing was sent
+	errUpstreamBroken      = "upstream_broken"      // the answer is not HTTP, or broke off
+	errClientGone          = "client_gone"          // the client went away
+	errClosed              = "closed"               // the connection ended before it was of use
+)
+
+var sentences = map[string]string{
+	errUpstreamName:        "the name does not resolve; check it, or try later",
+	errUpstreamUnreachable: "the host does not answer; try later",
+	errUpstreamCertificate: "the host's certificate does not verify; nothing was sent",
+	errUpstreamBroken:      "the host broke off or did not answer in HTTP; try later",
+	errClientGone:          "the client went away",
+}
+
+// failure is why an exchange did not complete. Where it has a reason it is a denial.
+type failure struct {
+	kind   string
+	reason capability.Reason
+	cause  error
+}
+
+func (f *failure) Error() string {
+	if f.cause == nil {
+		return f.kind
+	}
+	return f.kind + ": " + f.cause.Error()
+}
+
+func (f *failure) Unwrap() error { return f.cause }
+
+func denied(reason capability.Reason) *failure {
+	return &failure{kind: string(reason), reason: reason}
+}
+
+// classify says what an error of the transport means.
+func classify(err error) failure {
+	var own *failure
+	var cert *tls.CertificateVerificationError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &own):
+		return *own
+	case errors.As(err, &cert):
+		return failure{kind: errUpstreamCertificate, cause: err}
+	case errors.Is(err, context.Canceled):
+		return failure{kind: errClientGone, cause: err}
+	case errors.As(err, &op) && op.Op == "dial":
+		return failure{kind: errUpstreamUnreachable, cause: err}
+	}
+	return failure{kind: errUpstreamBroken, cause: err}
+}
+
+// fail notes f unless something went wrong before, and returns the first.
+func (x *exchange) fail(f failure) failure {
+	x.failed.CompareAndSwap(nil, &f)
+	return *x.failed.Load()
+}
+
+// spend counts bytes; false: a limit is used up and the exchange fails.
+func (x *exchange) spend(sent, received int64) bool {
+	x.sent.Add(sent)
+	x.received.Add(received)
+	if x.p.cfg.Authority.Spend(x.d, sent, received) {
+		return true
+	}
+	x.fail(*denied(capability.LimitExceeded))
+	return false
+}
+
+// finish reports the outcome.
+func (x *exchange) finish() {
+	o := capability.Outcome{
+		Status: x.status, Sent: x.sent.Load(), Received: x.received.Load(),
+		Upstream: x.upstream, Stripped: x.stripped, Duration: x.p.cfg.Now().Sub(x.q.Time),
+	}
+	if f := x.failed.Load(); f != nil {
+		o.Error = f.kind
+	}
+	x.p.cfg.Authority.Finish(x.d, o)
+}

@@ -1,0 +1,106 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/elazarl/goproxy"
+
+	"scupper.dev/scupper/capability"
+)
+
+// exchange is one allowed request on its way upstream and back.
+type exchange struct {
+	p *Proxy
+	w http.ResponseWriter
+	r *http.Request // the client's
+	q *capability.Request
+	d capability.Decision
+
+	sent, received atomic.Int64
+	upstream       netip.AddrPort
+	status         int
+	stripped       int
+	failed         atomic.Pointer[failure] // the first thing that went wrong
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(r *http.Request) *exchange {
+	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// forward sends an allowed request upstream, through goproxy's pipeline, and the
+// answer back.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Request, d capability.Decision) {
+	x := &exchange{p: p, w: w, r: r, q: q, d: d}
+	defer x.finish()
+	up := x.request()
+	if !x.spend(headSize(up), 0) {
+		x.answerFailure()
+		return
+	}
+	if q.Body.Present && r.ProtoMajor == 1 {
+		// net/http would otherwise swallow what is left of the body before the answer.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+	}
+	p.pipe.ServeHTTP(w, up)
+	if x.failed.Load() != nil && x.status != 0 {
+		panic(http.ErrAbortHandler) // the way net/http has to let the client see a cut
+	}
+}
+
+// request writes the request anew from the judged form: nothing else of the client's
+// request goes upstream.
+func (x *exchange) request() *http.Request {
+	path, query, _ := strings.Cut(x.d.Target(x.q), "?")
+	dropNominated(x.q.Header)
+	header, stripped := x.d.Header(x.q)
+	x.stripped = stripped
+	up := &http.Request{
+		Method: x.q.Method,
+		// Opaque: net/url must not spell the path again.
+		URL:    &url.URL{Scheme: string(x.q.Scheme), Host: hostport(x.q.Host, x.q.Port, 0), Opaque: path, RawQuery: query},
+		Host:   hostport(x.q.Host, x.q.Port, x.q.Scheme.DefaultPort()),
+		Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if x.q.Body.Present {
+		up.Body, up.ContentLength = x.upload(), x.q.Body.Length
+	}
+	ctx := context.WithValue(x.r.Context(), exchangeKey{}, x)
+	return up.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.gotConn}))
+}
+
+// dropNominated removes what the client declared to be for this connection only (RFC
+// 9110 section 7.6.1), after judging and before our own headers are written.
+func dropNominated(h http.Header) {
+	for _, list := range h["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name != "Content-Type" && name != "Connection" {
+				delete(h, name)
+			}
+		}
+	}
+}
+
+func (x *exchange) gotConn(info httptrace.GotConnInfo) {
+	if addr, err := netip.ParseAddrPort(info.Conn.RemoteAddr().String()); err == nil {
+		x.upstream = netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
+	}
+}
+
+// RoundTrip is the step in which goproxy's pipeline comes back to us. It has no error:
+// every failure is an answer, so that each is recorded in the same way.
+func (x *exchange) RoundTrip(up *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
+	resp, err := x.p.pools.of(x.d.Grant).RoundTrip(up)
+	if err != nil {
+		return x.failure(classify(err)), nil
+	}
+	return x.response(resp), nil
+}

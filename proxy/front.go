@@ -1,0 +1,180 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"scupper.dev/scupper/capability"
+)
+
+// front is one way in: a listener, the links that came from it, and the HTTP server
+// that gets those links whose bytes are HTTP.
+type front struct {
+	p      *Proxy
+	kind   capability.Front
+	server *http.Server
+	feed   *feed
+
+	wait  sync.WaitGroup // links before HTTP
+	mu    sync.Mutex
+	links map[*link]struct{} // all open ones
+	ended bool
+}
+
+func (p *Proxy) newFront(kind capability.Front) *front {
+	f := &front{p: p, kind: kind, feed: newFeed(), links: make(map[*link]struct{})}
+	f.server = &http.Server{
+		Handler:                      http.HandlerFunc(p.handle),
+		TLSConfig:                    &tls.Config{NextProtos: []string{"h2", "http/1.1"}},
+		ReadHeaderTimeout:            p.cfg.Limits.Header,
+		IdleTimeout:                  p.cfg.Limits.Idle,
+		MaxHeaderBytes:               p.cfg.Limits.HeaderBytes,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is for us to refuse and record
+		ConnContext:                  withLink,
+		ConnState:                    p.watch,
+		ErrorLog:                     p.cfg.ErrorLog,
+	}
+	if f.server.ErrorLog == nil {
+		f.server.ErrorLog = log.New(io.Discard, "", 0)
+	}
+	return f
+}
+
+// serve accepts until ctx ends.
+func (f *front) serve(ctx context.Context, ln net.Listener) error {
+	ln = netutil.LimitListener(ln, f.p.cfg.Limits.Connections)
+	stop := context.AfterFunc(ctx, func() { ln.Close() })
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- f.server.Serve(f.feed) }()
+
+	err := f.accept(ctx, ln)
+	ln.Close()
+	f.end()
+	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (f *front) accept(ctx context.Context, ln net.Listener) error {
+	for {
+		conn, err := ln.Accept()
+		switch {
+		case err == nil:
+			f.wait.Go(func() { f.open(conn) })
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+			pause(ctx, 10*time.Millisecond)
+		default:
+			return fmt.Errorf("accept %s connection: %w", f.kind, err)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// open starts a link on conn.
+func (f *front) open(conn net.Conn) {
+	l := &link{Conn: conn, front: f}
+	if !f.add(l) {
+		conn.Close()
+		return
+	}
+	if f.kind == capability.Explicit {
+		f.feed.put(&stream{Conn: l, link: l})
+		return
+	}
+	f.openTransparent(l)
+}
+
+// end closes what is left after the grace period.
+func (f *front) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), f.p.cfg.Limits.Grace)
+	defer cancel()
+	if f.server.Shutdown(ctx) != nil {
+		f.server.Close()
+	}
+	f.mu.Lock()
+	f.ended = true
+	left := make([]*link, 0, len(f.links))
+	for l := range f.links {
+		left = append(left, l)
+	}
+	f.mu.Unlock()
+	for _, l := range left {
+		l.Close()
+	}
+	f.wait.Wait()
+	f.p.pools.close()
+}
+
+func (f *front) add(l *link) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return false
+	}
+	f.links[l] = struct{}{}
+	return true
+}
+
+func (f *front) drop(l *link) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.links, l)
+}
+
+// feed is a listener whose connections are put into it.
+type feed struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newFeed() *feed { return &feed{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+// put hands conn to the HTTP server, or closes it when that has ended.
+func (f *feed) put(conn net.Conn) {
+	select {
+	case f.conns <- conn:
+	case <-f.done:
+		conn.Close()
+	}
+}
+
+func (f *feed) Accept() (net.Conn, error) {
+	select {
+	case c := <-f.conns:
+		return c, nil
+	case <-f.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (f *feed) Close() error {
+	f.once.Do(func() { close(f.done) })
+	return nil
+}
+
+func (f *feed) Addr() net.Addr { return &net.TCPAddr{} }

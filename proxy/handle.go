@@ -1,0 +1,31 @@
+package proxy
+
+import (
+	"net/http"
+
+	"scupper.dev/scupper/capability"
+)
+
+// handle takes one HTTP request from either front to its answer.
+func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+	l := linkOf(r)
+	if l == nil {
+		return
+	}
+	l.pending.Store(false)
+	if r.Method == http.MethodConnect && l.outside() {
+		p.connect(w, r, l)
+		return
+	}
+	req, reason := identify(r, l)
+	if reason != capability.Granted {
+		refuse(w, r, p.cfg.Authority.Refuse(req, reason))
+		return
+	}
+	d := p.cfg.Authority.Authorize(req)
+	if !d.Allowed() {
+		refuse(w, r, d)
+		return
+	}
+	p.forward(w, r, req, d)
+}

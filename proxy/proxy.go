@@ -1,0 +1,72 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/elazarl/goproxy"
+
+	"scupper.dev/scupper/capability"
+)
+
+// A Proxy enforces one policy for one run. Connections upstream and TLS sessions are
+// never shared with another Proxy.
+type Proxy struct {
+	cfg      Config
+	pools    *pools
+	buffers  *sync.Pool
+	pipe     *goproxy.ProxyHttpServer
+	tls      *tls.Config
+	refusing *tls.Config
+}
+
+// New makes a Proxy. It fails when a required field of cfg is missing: without a CA
+// there is no proxy at all rather than one that tunnels.
+func New(cfg Config) (*Proxy, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{cfg: cfg, pools: newPools(cfg), buffers: newBuffers()}
+	p.pipe = pipeline()
+	p.tls, p.refusing = p.serverTLS(), refusingTLS()
+	return p, nil
+}
+
+// pipeline is goproxy with everything switched off that would act by itself: each
+// request brings its own RoundTripper.
+func pipeline() *goproxy.ProxyHttpServer {
+	pipe := goproxy.NewProxyHttpServer()
+	pipe.Tr = &http.Transport{Proxy: nil, DialContext: neverDial}
+	pipe.ConnectDial = func(network, addr string) (net.Conn, error) { return neverDial(context.Background(), network, addr) }
+	pipe.Logger = log.New(io.Discard, "", 0)
+	pipe.KeepHeader = true // the header is already written from the judged form
+	pipe.OnRequest().DoFunc(func(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+		ctx.RoundTripper = exchangeOf(r)
+		return r, nil
+	})
+	return pipe
+}
+
+var errNeverDial = errors.New("connections are opened by the pools alone")
+
+func neverDial(context.Context, string, string) (net.Conn, error) { return nil, errNeverDial }
+
+// ServeTransparent serves connections that were caught on their way elsewhere: the
+// local address of each is where the client wanted to go. It closes ln and returns
+// when ctx ends, after a short grace for live requests.
+func (p *Proxy) ServeTransparent(ctx context.Context, ln net.Listener) error {
+	return p.newFront(capability.Transparent).serve(ctx, ln)
+}
+
+// ServeExplicit serves clients that use scupper as their HTTP proxy: absolute-form
+// requests and CONNECT, over HTTP/1.1. It ends as ServeTransparent does.
+func (p *Proxy) ServeExplicit(ctx context.Context, ln net.Listener) error {
+	return p.newFront(capability.Explicit).serve(ctx, ln)
+}

@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"scupper.dev/scupper/capability"
+)
+
+// problems is where the types of problem documents are described.
+const problems = "https://scupper.dev/problems/"
+
+// problem is the body of every answer that scupper itself gives (RFC 9457). It holds
+// nothing of the request and nothing of the policy.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Reason string `json:"reason"`
+	ID     string `json:"id"`
+	Detail string `json:"detail"`
+}
+
+// refuse answers a request that was denied.
+func refuse(w http.ResponseWriter, r *http.Request, d capability.Decision) {
+	status := statusOf(d.Reason)
+	detail := d.Reason.Sentence()
+	if strings.HasPrefix(r.RequestURI, "/") && d.Reason == capability.MalformedRequest && asProxy(r) {
+		detail = "this is a proxy: send CONNECT, or the whole URL as the request target"
+	}
+	if status == http.StatusBadRequest && r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close") // where the next request would begin is in doubt
+	}
+	write(w, r, problem{
+		Title: "refused by scupper", Status: status, Reason: string(d.Reason), ID: d.ID, Detail: detail,
+	})
+}
+
+func asProxy(r *http.Request) bool {
+	l := linkOf(r)
+	return l != nil && l.outside()
+}
+
+func statusOf(reason capability.Reason) int {
+	switch {
+	case reason.Malformed():
+		return http.StatusBadRequest
+	case reason == capability.AuthorityMismatch:
+		return http.StatusMisdirectedRequest
+	case reason == capability.BodyTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case reason == capability.LimitExceeded:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusForbidden
+}
+
+// write sends doc to the client, as text to git, which shows its user nothing else.
+func write(w http.ResponseWriter, r *http.Request, doc problem) {
+	doc.Type = problems + doc.Reason
+	kind, body := "application/problem+json", doc.json()
+	if strings.HasPrefix(r.UserAgent(), "git/") {
+		kind, body = "text/plain; charset=utf-8", []byte("scupper: "+doc.Detail+" ("+doc.Reason+", "+doc.ID+")\n")
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Cache-Control", "no-store")
+	h.Set("Scupper-Decision", doc.ID)
+	w.WriteHeader(doc.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client may be gone; the record exists
+	}
+}
+
+func (doc problem) json() []byte {
+	body, err := json.Marshal(doc)
+	if err != nil { // strings and an int always marshal
+		return nil
+	}
+	return append(body, '\n')
+}

@@ -1,0 +1,524 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"scupper.dev/scupper/capability"
+)
+
+// record is one thing the fake authority was told.
+type record struct {
+	Request  capability.Request
+	Decision capability.Decision
+	Outcome  *capability.Outcome
+}
+
+// ledger is an Authority that keeps everything in memory.
+type ledger struct {
+	policy atomic.Pointer[capability.Policy]
+	upload atomic.Int64 // left; negative: no limit
+	down   atomic.Int64
+
+	mu      sync.Mutex
+	records []*record
+	twice   []string // decisions that were finished twice
+	changed chan struct{}
+}
+
+func newLedger() *ledger {
+	l := &ledger{changed: make(chan struct{}, 1)}
+	l.upload.Store(1 << 60)
+	l.down.Store(1 << 60)
+	return l
+}
+
+func (l *ledger) note(r *capability.Request, d capability.Decision) capability.Decision {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d.ID = fmt.Sprintf("d-%d", len(l.records)+1)
+	l.records = append(l.records, &record{Request: *r, Decision: d})
+	l.wake()
+	return d
+}
+
+func (l *ledger) wake() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (l *ledger) Authorize(r *capability.Request) capability.Decision {
+	return l.note(r, l.policy.Load().Decide(r))
+}
+
+func (l *ledger) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
+	return l.note(r, capability.Deny(reason))
+}
+
+func (l *ledger) Spend(_ capability.Decision, sent, received int64) bool {
+	return l.upload.Add(-sent) >= 0 && l.down.Add(-received) >= 0
+}
+
+func (l *ledger) Finish(d capability.Decision, o capability.Outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.records {
+		if r.Decision.ID == d.ID {
+			if r.Outcome != nil {
+				l.twice = append(l.twice, d.ID)
+			}
+			r.Outcome = &o
+		}
+	}
+	l.wake()
+}
+
+// all is a copy of the records.
+func (l *ledger) all() []record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]record, len(l.records))
+	for i, r := range l.records {
+		out[i] = *r
+	}
+	return out
+}
+
+// origin is a far side that notes what reaches it.
+type origin struct {
+	*http.Server
+	addr    netip.AddrPort
+	handler http.HandlerFunc
+	dials   atomic.Int64
+	mu      sync.Mutex
+	seen    []seen
+}
+
+type seen struct {
+	Method, URI, Host, Proto string
+	Header                   http.Header
+	Body                     string
+}
+
+func (o *origin) requests() []seen {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]seen(nil), o.seen...)
+}
+
+func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := seen{Method: r.Method, URI: r.RequestURI, Host: r.Host, Proto: r.Proto, Header: r.Header.Clone()}
+	if o.handler == nil {
+		body, _ := io.ReadAll(r.Body)
+		s.Body = string(body)
+	}
+	o.mu.Lock()
+	o.seen = append(o.seen, s)
+	o.mu.Unlock()
+	if o.handler != nil {
+		o.handler(w, r)
+		return
+	}
+	fmt.Fprintf(w, "origin: %s %s", r.Method, r.RequestURI)
+}
+
+// world is a proxy with both fronts, a far side and a log, all on loopback.
+type world struct {
+	t        testing.TB
+	log      *ledger
+	ca       *CA
+	proxy    *Proxy
+	tls      *origin // https, h2 and h1
+	plain    *origin // http
+	port     uint16  // of the https endpoints, and of the transparent listener
+	cleart   uint16  // of the http endpoints, and of a second one
+	explicit string
+	config   Config
+	roots    *x509.CertPool // trusts the run's CA
+}
+
+const (
+	good     = "127.0.0.2" // leased for allowed.example
+	other    = "127.0.0.3" // leased for other.example
+	ungrated = "127.0.0.9" // never leased
+)
+
+type leases map[netip.Addr]capability.Host
+
+func (l leases) Name(a netip.Addr) (capability.Host, bool) { h, ok := l[a]; return h, ok }
+
+// option changes a world before it starts.
+type option func(*world)
+
+func configured(change func(*Config)) option { return func(w *world) { change(&w.config) } }
+
+func newWorld(t testing.TB, grants func(w *world) []*capability.Grant, options ...option) *world {
+	t.Helper()
+	w := &world{t: t, log: newLedger()}
+	var err error
+	if w.ca, err = NewCA(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	w.roots = x509.NewCertPool()
+	w.roots.AppendCertsFromPEM(w.ca.CertPEM())
+	far := newFarCA(t)
+	w.tls, w.plain = startOrigin(t, far), startOrigin(t, nil)
+
+	caught, clear, explicit := listen(t, "0.0.0.0:0"), listen(t, "0.0.0.0:0"), listen(t, "127.0.0.1:0")
+	w.port, w.cleart = portOf(caught), portOf(clear)
+	w.explicit = explicit.Addr().String()
+	w.config = Config{
+		Authority: w.log, CA: w.ca, UpstreamRoots: far.pool,
+		Names: leases{
+			netip.MustParseAddr(good): "allowed.example", netip.MustParseAddr(other): "other.example",
+		},
+		Policy: func() *capability.Policy { return w.log.policy.Load() },
+		Overrides: []Override{
+			{"allowed.example", w.port, w.tls.addr}, {"other.example", w.port, w.tls.addr},
+			{"allowed.example", w.cleart, w.plain.addr}, {"other.example", w.cleart, w.plain.addr},
+		},
+		Limits: Limits{Handshake: time.Second, Header: time.Second},
+	}
+	for _, o := range options {
+		o(w)
+	}
+	if grants == nil {
+		grants = standard
+	}
+	w.reload(grants(w))
+	if w.proxy, err = New(w.config); err != nil {
+		t.Fatal(err)
+	}
+	w.serve(w.proxy.ServeTransparent, caught)
+	w.serve(w.proxy.ServeTransparent, clear)
+	w.serve(w.proxy.ServeExplicit, explicit)
+	t.Cleanup(func() {
+		if len(w.log.twice) > 0 {
+			t.Errorf("decisions finished twice: %v", w.log.twice)
+		}
+	})
+	return w
+}
+
+func (w *world) reload(grants []*capability.Grant) {
+	w.t.Helper()
+	p, err := capability.Compile(grants, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.log.policy.Store(p)
+}
+
+func (w *world) serve(serve func(context.Context, net.Listener) error, ln net.Listener) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, ln) }()
+	w.t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				w.t.Errorf("serve: %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			w.t.Error("serve did not return")
+		}
+	})
+}
+
+// grant makes a grant for the https endpoint of host.
+func (w *world) grant(host string, allows ...*capability.Allow) *capability.Grant {
+	return &capability.Grant{
+		Name: "https-" + host, Host: capability.HostPattern{Name: capability.Host(host)}, Port: w.port, Scheme: capability.HTTPS,
+		Credential: capability.Credential{Mode: capability.Anonymous}, Allows: allows,
+	}
+}
+
+// clear makes a grant for the http endpoint of host.
+func (w *world) clear(host string, allows ...*capability.Allow) *capability.Grant {
+	g := w.grant(host, allows...)
+	g.Name, g.Port, g.Scheme = "http-"+host, w.cleart, capability.HTTP
+	return g
+}
+
+func allow(t testing.TB, methods, path string) *capability.Allow {
+	t.Helper()
+	tmpl, err := capability.ParseTemplate(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &capability.Allow{Methods: strings.Fields(methods), Path: tmpl}
+}
+
+func withBody(a *capability.Allow, media string, most int64) *capability.Allow {
+	a.Body = &capability.BodyRule{Type: media, Max: most}
+	return a
+}
+
+// standard grants reading under /public and posting to /notes, over both schemes.
+func standard(w *world) []*capability.Grant {
+	allows := func() []*capability.Allow {
+		return []*capability.Allow{
+			allow(w.t, "GET HEAD", "/public/{rest...}"),
+			withBody(allow(w.t, "POST", "/notes"), "application/json", 64<<10),
+		}
+	}
+	return []*capability.Grant{w.grant("allowed.example", allows()...), w.clear("allowed.example", allows()...)}
+}
+
+func listen(t testing.TB, addr string) net.Listener {
+	t.Helper()
+	lc := net.ListenConfig{}
+	lc.SetMultipathTCP(false)
+	ln, err := lc.Listen(context.Background(), "tcp4", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	return ln
+}
+
+func portOf(ln net.Listener) uint16 { return ln.Addr().(*net.TCPAddr).AddrPort().Port() }
+
+// farCA signs the certificates of the far side.
+type farCA struct {
+	pool *x509.CertPool
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newFarCA(t testing.TB) *farCA {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "far side"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, _ := x509.ParseCertificate(der)
+	ca := &farCA{pool: x509.NewCertPool(), cert: cert, key: key}
+	ca.pool.AddCert(cert)
+	return ca
+}
+
+// issue makes a server certificate for names until then.
+func (ca *farCA) issue(t testing.TB, until time.Time, names ...string) tls.Certificate {
+	t.Helper()
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, n := range names {
+		if ip := net.ParseIP(n); ip != nil {
+			tmpl.IPAddresses = append(tmpl.IPAddresses, ip)
+		} else {
+			tmpl.DNSNames = append(tmpl.DNSNames, n)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.cert, ca.key.Public(), ca.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: ca.key}
+}
+
+// startOrigin serves https with certificates of ca, or http without one.
+func startOrigin(t testing.TB, ca *farCA) *origin {
+	t.Helper()
+	if ca == nil {
+		return startOriginWith(t, nil)
+	}
+	cert := ca.issue(t, time.Now().Add(time.Hour), "allowed.example", "other.example", "127.0.0.1")
+	return startOriginWith(t, &cert)
+}
+
+func startOriginWith(t testing.TB, cert *tls.Certificate) *origin {
+	t.Helper()
+	ln := listen(t, "127.0.0.1:0")
+	o := &origin{addr: netip.MustParseAddrPort(ln.Addr().String())}
+	o.Server = &http.Server{Handler: o, ErrorLog: quiet(), ConnState: func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			o.dials.Add(1)
+		}
+	}}
+	if cert == nil {
+		go o.Serve(ln)
+	} else {
+		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*cert}}
+		go o.ServeTLS(ln, "", "")
+	}
+	t.Cleanup(func() { o.Close() })
+	return o
+}
+
+// client is an ordinary HTTP client inside the sandbox: it looks names up in its own
+// table, as a stub resolver would through the leases.
+func (w *world) client(h2 bool) *http.Client {
+	w.t.Helper()
+	table := map[string]string{"allowed.example": good, "other.example": other}
+	tr := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: w.roots}, ForceAttemptHTTP2: h2, DisableCompression: true,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			host, port, _ := net.SplitHostPort(addr)
+			if ip, ok := table[strings.TrimSuffix(strings.ToLower(host), ".")]; ok {
+				host = ip
+			}
+			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, port))
+		},
+	}
+	if !h2 {
+		tr.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	}
+	w.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (w *world) url(path string) string {
+	return fmt.Sprintf("https://allowed.example:%d%s", w.port, path)
+}
+
+func (w *world) clearURL(path string) string {
+	return fmt.Sprintf("http://allowed.example:%d%s", w.cleart, path)
+}
+
+// get is a GET whose answer must come.
+func (w *world) get(c *http.Client, url string) (status int, body string, h http.Header) {
+	w.t.Helper()
+	resp, err := c.Get(url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b), resp.Header
+}
+
+// dialTLS opens TLS to the transparent front as conf says.
+func (w *world) dialTLS(conf *tls.Config) (*tls.Conn, error) {
+	if conf.RootCAs == nil {
+		conf.RootCAs = w.roots
+	}
+	return tls.Dial("tcp", fmt.Sprintf("%s:%d", good, w.port), conf)
+}
+
+// inside is a TLS connection to allowed.example that speaks raw HTTP/1.1.
+func (w *world) inside() net.Conn {
+	w.t.Helper()
+	c, err := w.dialTLS(&tls.Config{ServerName: "allowed.example"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func (w *world) dial(addr string) net.Conn {
+	w.t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// say writes text, with HOST and PORT filled in, and reads one response.
+func (w *world) say(c net.Conn, text string) (status int, body string) {
+	w.t.Helper()
+	br := bufio.NewReader(c)
+	status, body, err := w.exchange(c, br, text)
+	if err != nil {
+		w.t.Fatalf("read the answer to %q: %v", text, err)
+	}
+	return status, body
+}
+
+func (w *world) exchange(c net.Conn, br *bufio.Reader, text string) (int, string, error) {
+	w.t.Helper()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	text = strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart)).Replace(text)
+	if _, err := io.WriteString(c, text); err != nil {
+		return 0, "", err
+	}
+	method, _, _ := strings.Cut(text, " ")
+	resp, err := http.ReadResponse(br, &http.Request{Method: method})
+	if err != nil {
+		return 0, "", err
+	}
+	if method == "CONNECT" && resp.StatusCode == 200 {
+		return 200, "", nil
+	}
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+// denials waits until n denying records exist and returns them; more are a failure.
+func (w *world) denials(n int) []record {
+	w.t.Helper()
+	var out []record
+	deadline := time.After(3 * time.Second)
+	for {
+		out = out[:0]
+		for _, r := range w.log.all() {
+			if !r.Decision.Allowed() {
+				out = append(out, r)
+			}
+		}
+		if len(out) >= n {
+			break
+		}
+		select {
+		case <-w.log.changed:
+		case <-deadline:
+			w.t.Fatalf("got %d denying records, want %d: %+v", len(out), n, w.log.all())
+		}
+	}
+	if len(out) > n {
+		w.t.Fatalf("got %d denying records, want %d: %+v", len(out), n, out)
+	}
+	return out
+}
+
+// refused wants exactly one denial with reason and nothing at the far side.
+func (w *world) refused(reason capability.Reason) {
+	w.t.Helper()
+	if got := w.denials(1)[0].Decision.Reason; got != reason {
+		w.t.Errorf("recorded reason: got %q, want %q", got, reason)
+	}
+	w.untouched()
+}
+
+func (w *world) untouched() {
+	w.t.Helper()
+	if got := append(w.tls.requests(), w.plain.requests()...); len(got) > 0 {
+		w.t.Errorf("the far side saw %+v", got)
+	}
+}

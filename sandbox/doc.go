@@ -1,0 +1,24 @@
+// Package sandbox holds one run from start to destruction: the cage that a command runs in, and what serves its network.
+//
+// The cage is made in three steps, so that nothing runs before what judges it is ready:
+//
+//	cage, err := sandbox.Prepare(ctx, sandbox.CageConfig{Command: []string{"npm", "ci"}, Workdir: ".", StateDir: state, Stdout: os.Stdout, Stderr: os.Stderr})
+//	if err != nil { ... } // *Error: Code is the exit code, Hint the next thing to type
+//	defer cage.Close()
+//	serve(cage.Sockets())
+//	if err := cage.Start(); err != nil { ... }
+//	code, err := cage.Wait()
+//
+// Main calls IsStage and Stage before anything else: Prepare starts the program anew, in fresh namespaces, and the child sets them up, hands over the
+// sockets, waits for Start and becomes bubblewrap, which builds the root and starts the command.
+//
+// Guarantees: inside are the host's /usr, /bin, /sbin, /lib*, /etc and /opt, read-only, one writable folder, the paths that were asked for, temporary
+// directories of a fixed size, and nothing else of the host; no network but the sockets handed over; no capabilities, no set-user-id programs, no
+// descriptor of the caller; an environment built from a short list. Protected paths cannot be written, replaced, renamed or, where absent, created.
+// Everything ends with the run, also when the supervisor is killed; placeholders are then removed by the next run with the same state directory.
+//
+// Non-guarantees: the kernel is trusted. A file that another program of the host replaces (rename over it) while a run protects it is not protected
+// from then on, since the kernel takes the mount away. A folder that is mounted at two places of the host is protected at the place that was named.
+// Repositories nested in the writable folder are not protected; the one at its root is. For an ordinary user the sandbox keeps the user's supplementary
+// groups, which the kernel does not let go; for root it has none.
+package sandbox

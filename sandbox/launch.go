@@ -1,0 +1,181 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"scupper.dev/scupper/netns"
+)
+
+// launch collects what the child inherits.
+type launch struct {
+	uid   int
+	io    *stdio
+	files []*os.File // in the order of the descriptors after the control socket
+	err   error
+}
+
+func (l *launch) add(f *os.File, err error) {
+	l.err = errors.Join(l.err, err)
+	if f != nil {
+		l.files = append(l.files, f)
+	}
+}
+
+// mounts makes the detached mounts that root's sandboxes need and marks the folders.
+func (l *launch) mounts(folders []folder) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	for i := range folders {
+		folders[i].Mounted = true
+		l.add(folders[i].idMapped(l.uid))
+	}
+}
+
+func (l *launch) close() error {
+	var errs []error
+	for _, f := range l.files {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// process is the child that becomes bubblewrap.
+type process struct {
+	control *os.File
+	pid     int
+	done    chan struct{} // closed when it has been waited for
+	state   *os.ProcessState
+	waitErr error
+}
+
+func (l *launch) start() (*process, error) {
+	if err := l.checkSpare(); err != nil {
+		return nil, err
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("create control socket: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "control")
+	defer theirs.Close()
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare control socket: %w", err), unix.Close(fds[0]))
+	}
+	p := &process{control: os.NewFile(uintptr(fds[0]), "control"), done: make(chan struct{})}
+	cmd := l.command(theirs)
+	started := make(chan error)
+	go func() {
+		// The child is killed when the thread that started it ends, so this one waits with it. It is never unlocked: a goroutine that ends
+		// locked takes its thread along.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.waitErr = cmd.Wait()
+			p.state = cmd.ProcessState
+		}
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, errors.Join(namespaceError(err), p.control.Close())
+	}
+	p.pid = cmd.Process.Pid
+	l.io.childStarted()
+	return p, nil
+}
+
+func (l *launch) command(control *os.File) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", stageWord)
+	cmd.Env = []string{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.io.child[0], l.io.child[1], l.io.child[2]
+	cmd.ExtraFiles = append([]*os.File{control}, l.files...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+			unix.CLONE_NEWCGROUP,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: l.uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: l.gid(), Size: 1}},
+		Pdeathsig:   unix.SIGKILL,
+		Setpgid:     true,
+	}
+	if os.Geteuid() == 0 {
+		// Sets uid, gid and an empty list of supplementary groups; an ordinary user cannot drop groups.
+		cmd.SysProcAttr.Credential, cmd.SysProcAttr.GidMappingsEnableSetgroups = &syscall.Credential{}, true
+	}
+	return cmd
+}
+
+func (l *launch) gid() int {
+	if os.Geteuid() == 0 {
+		return l.uid
+	}
+	return os.Getegid()
+}
+
+// checkSpare refuses a spare user that somebody has.
+func (l *launch) checkSpare() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	if u, err := user.LookupId(strconv.Itoa(l.uid)); err == nil {
+		return environment(fmt.Sprintf("run the sandbox as uid %d", l.uid), fmt.Errorf("user %q has it", u.Username), "choose a uid that no account has")
+	}
+	return nil
+}
+
+// receive waits for the child's sockets, or for its error.
+func (c *Cage) receive(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { c.process.control.SetReadDeadline(time.Now()) })
+	defer stop()
+	message, oob, flags, err := c.process.receive()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if len(message) > 0 && message[0] == '{' {
+		told := &Error{}
+		if err := json.Unmarshal(message, told); err != nil {
+			return fmt.Errorf("decode the child's error: %w", err)
+		}
+		return told
+	}
+	c.sockets, err = netns.Parse(message, oob, flags)
+	return err
+}
+
+func (p *process) receive() (message, oob []byte, flags int, err error) {
+	message, oob = make([]byte, 1<<16), make([]byte, 1024)
+	raw, err := p.control.SyscallConn()
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("read control socket: %w", err)
+	}
+	var n, oobn int
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		n, oobn, flags, _, failed = unix.Recvmsg(int(fd), message, oob, unix.MSG_CMSG_CLOEXEC)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return nil, nil, 0, fmt.Errorf("read control socket: %w", err)
+	}
+	if n == 0 {
+		return nil, nil, 0, &Error{Code: ExitSandbox, Doing: "set up the sandbox", Err: io.ErrUnexpectedEOF, Hint: "look above for what the child printed"}
+	}
+	return message[:n], oob[:oobn], flags, nil
+}

@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Start lets the command run.
+func (c *Cage) Start() error {
+	if _, err := c.process.control.Write([]byte(goAhead)); err != nil {
+		return fmt.Errorf("start the sandbox: %w", err)
+	}
+	c.io.feed()
+	go func() {
+		defer close(c.ended)
+		<-c.process.done
+		c.io.finish()
+		c.exitCode, c.exitErr = c.outcome()
+	}()
+	return nil
+}
+
+// Wait blocks until the command has ended and all its output has been written. It returns the command's exit code, 128 + N if signal N ended it. An
+// error means that there was no command to end; its Code is the exit code for scupper.
+func (c *Cage) Wait() (int, error) {
+	<-c.ended
+	return c.exitCode, c.exitErr
+}
+
+// Ended is closed when Wait would return at once.
+func (c *Cage) Ended() <-chan struct{} { return c.ended }
+
+// Stop ends the sandbox if it still runs and waits until nothing of it is left. The sockets stay open, so that what has arrived can still be read.
+func (c *Cage) Stop() error {
+	if c.process == nil {
+		return nil
+	}
+	err := c.process.kill()
+	c.io.copies.Wait()
+	return err
+}
+
+// Close ends the sandbox if it still runs, waits for it, closes the sockets and removes the placeholders. Close may be called again.
+func (c *Cage) Close() error {
+	errs := []error{c.Stop()}
+	if c.io != nil {
+		c.io.close()
+	}
+	if c.status != nil {
+		c.status.wait()
+	}
+	errs = append(errs, c.sockets.Close(), c.journal.Close())
+	return errors.Join(errs...)
+}
+
+// kill ends the child, the first process of its namespace: the kernel ends all others with it.
+func (p *process) kill() error {
+	select {
+	case <-p.done:
+	default:
+		if err := unix.Kill(p.pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("kill the sandbox: %w", err)
+		}
+		<-p.done
+	}
+	// Closed by an earlier call perhaps.
+	_ = p.control.Close()
+	return nil
+}

@@ -1,0 +1,149 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageMounts makes everything that bubblewrap will bind stand under one directory of the child's own mount namespace: it must not depend on paths
+// that the sandbox's user cannot walk, and the protected paths must be in place before anything runs.
+func (p plan) stageMounts() error {
+	// Nothing mounted here may reach the host, and the folders are taken before the staging directory covers one of them.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	trees, err := p.takeFolders()
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", staging, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755"); err != nil {
+		return fmt.Errorf("mount staging directory: %w", err)
+	}
+	for i, f := range p.Folders {
+		if err := f.stage(trees[i], stagedFolder(i)); err != nil {
+			return err
+		}
+	}
+	for i, f := range p.Files {
+		if err := os.WriteFile(stagedText(i), []byte(f.Text), 0o644); err != nil {
+			return fmt.Errorf("write %q: %w", f.Dest, err)
+		}
+	}
+	return p.stageScratch()
+}
+
+func (p plan) stageScratch() error {
+	root := stagedScratch("")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return fmt.Errorf("make scratch directory: %w", err)
+	}
+	options := fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", p.Limits.Scratch, max(p.Limits.Scratch>>12, 1024))
+	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("mount scratch directory: %w", err)
+	}
+	for _, s := range scratch() {
+		if err := errors.Join(os.Mkdir(stagedScratch(s.name), 0o700), os.Chmod(stagedScratch(s.name), s.mode)); err != nil {
+			return fmt.Errorf("make scratch directory %q: %w", s.dest, err)
+		}
+	}
+	return nil
+}
+
+// takeFolders returns one detached mount for each folder.
+func (p plan) takeFolders() ([]int, error) {
+	trees := make([]int, len(p.Folders))
+	next := foldersFD
+	for i, f := range p.Folders {
+		if f.Mounted {
+			trees[i] = next
+			next++
+			continue
+		}
+		tree, err := unix.OpenTree(unix.AT_FDCWD, f.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
+		if err != nil {
+			return nil, &Error{Code: ExitUsage, Doing: fmt.Sprintf("open %q", f.Path), Err: err, Hint: "use a folder that you can read yourself"}
+		}
+		trees[i] = tree
+	}
+	return trees, nil
+}
+
+// stage attaches a tree and lays its overlays.
+func (f folder) stage(tree int, at string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(tree, &st); err != nil {
+		return fmt.Errorf("look at %q: %w", f.Path, err)
+	}
+	if st.Dev != f.Dev || st.Ino != f.Ino {
+		return fmt.Errorf("%q was replaced while the run was prepared", f.Path)
+	}
+	if err := f.makeMountPoint(at); err != nil {
+		return err
+	}
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("attach %q: %w", f.Path, err)
+	}
+	for _, o := range f.Overlays {
+		if err := o.mount(at); err != nil {
+			return fmt.Errorf("protect %q: %w", filepath.Join(f.Path, o.Rel), err)
+		}
+	}
+	return nil
+}
+
+func (f folder) makeMountPoint(at string) error {
+	if f.Dir {
+		return os.Mkdir(at, 0o755)
+	}
+	return os.WriteFile(at, nil, 0o644)
+}
+
+// mount covers a path with itself. The path is walked without following links, whatever another process makes of it meanwhile.
+func (o overlay) mount(folder string) error {
+	root, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	at, err := unix.Openat2(root, o.Rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	tree, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree)
+	if o.ReadOnly {
+		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+			return err
+		}
+	}
+	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// idMapped returns a detached mount of the folder in which its owner is the sandbox's user. Only root can make one.
+func (f folder) idMapped(spare int) (*os.File, error) {
+	tree, err := unix.OpenTree(unix.AT_FDCWD, f.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return nil, fmt.Errorf("open %q: %w", f.Path, err)
+	}
+	mounted := os.NewFile(uintptr(tree), f.Path)
+	userns, err := idMapping(int(f.UID), int(f.GID), spare)
+	if err != nil {
+		return nil, errors.Join(err, mounted.Close())
+	}
+	defer userns.Close()
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(userns.Fd())}
+	err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+	if err != nil && (f.Writable || !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP)) {
+		return nil, errors.Join(environment(fmt.Sprintf("map the owner of %q to the sandbox's user", f.Path), err, hintIDMap), mounted.Close())
+	}
+	return mounted, nil
+}

@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Descriptors that the first child inherits, in this order; detached mounts of folders follow.
+const (
+	controlFD = 3 + iota
+	planFD
+	argsFD
+	seccompFD
+	statusFD
+	foldersFD
+)
+
+// plan is what the supervisor tells the child to set up.
+type plan struct {
+	Ports   []uint16
+	Bwrap   string
+	Command []string
+	Folders []folder
+	Files   []stagedFile
+	Limits  Limits
+}
+
+// stagedFile is a small file of ours that covers Dest inside.
+type stagedFile struct {
+	Dest, Text string
+}
+
+// staging is a tmpfs over the child's own view of this directory; what bwrap binds stands in it.
+const staging = "/tmp"
+
+func stagedFolder(i int) string { return fmt.Sprintf("%s/folder-%d", staging, i) }
+func stagedText(i int) string   { return fmt.Sprintf("%s/file-%d", staging, i) }
+
+// scratch are the directories inside that are writable and gone afterwards; together they have one size.
+func scratch() []scratchDir {
+	public := os.ModeSticky | 0o777
+	return []scratchDir{{"tmp", "/tmp", public}, {"var-tmp", "/var/tmp", public}, {"run", "/run", 0o755}, {"home", Home, 0o755}, {"shm", "/dev/shm", public}}
+}
+
+type scratchDir struct {
+	name, dest string
+	mode       os.FileMode
+}
+
+func stagedScratch(name string) string { return staging + "/scratch/" + name }
+
+// inMemory returns an anonymous file with the given content, at its beginning.
+func inMemory(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("create memory file %q: %w", name, err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(content); err != nil {
+		return nil, errors.Join(fmt.Errorf("fill memory file %q: %w", name, err), f.Close())
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return nil, errors.Join(fmt.Errorf("rewind memory file %q: %w", name, err), f.Close())
+	}
+	return f, nil
+}
+
+func (p plan) file() (*os.File, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode plan: %w", err)
+	}
+	return inMemory("plan", b)
+}
+
+func readPlan() (plan, error) {
+	f := os.NewFile(planFD, "plan")
+	defer f.Close()
+	var p plan
+	if err := json.NewDecoder(f).Decode(&p); err != nil {
+		return plan{}, fmt.Errorf("decode plan: %w", err)
+	}
+	return p, nil
+}

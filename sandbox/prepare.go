@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+
+	"scupper.dev/scupper/netns"
+)
+
+// defaultSpareUID is what root's sandboxes run as: above every range that distributions give to accounts.
+const defaultSpareUID = 165534
+
+// Cage is one sandbox that is ready to start, runs, or has ended.
+type Cage struct {
+	config   CageConfig
+	folders  []folder
+	files    []stagedFile
+	journal  *journal
+	process  *process
+	io       *stdio
+	sockets  netns.Sockets
+	status   *statusReader
+	ended    chan struct{}
+	exitCode int
+	exitErr  error
+}
+
+// Prepare builds a cage: its namespaces, its network and its mounts are there, and nothing of the command runs yet. The caller serves the sockets,
+// calls Start, Wait and, in any case, Close. A context that ends before Prepare returns is an error; afterwards it has no effect.
+func Prepare(ctx context.Context, config CageConfig) (*Cage, error) {
+	c := &Cage{config: config, ended: make(chan struct{})}
+	if err := c.prepare(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cage) prepare(ctx context.Context) error {
+	if len(c.config.Command) == 0 {
+		return usage("scupper run -- COMMAND", "no command")
+	}
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil {
+		return environment("find bubblewrap", err, hintBwrap)
+	}
+	if c.folders, err = c.config.folders(c.config.forbidden()); err != nil {
+		return err
+	}
+	env := c.config.environment(c.folders)
+	if err := findCommand(c.config.Command[0], valueOf(env, "PATH"), os.Getenv("PATH"), c.workdir(), c.folders); err != nil {
+		return err
+	}
+	if err := c.writeFiles(); err != nil {
+		return err
+	}
+	c.journal, err = withPlaceholders(c.config.StateDir, func(live []placeholder) ([]placeholder, error) {
+		return c.config.protect(c.folders, live)
+	})
+	if err != nil {
+		return err
+	}
+	if c.io, err = newStdio(c.config.Stdin, c.config.Stdout, c.config.Stderr, c.outerUID()); err != nil {
+		return err
+	}
+	if err := c.launch(bwrap, env); err != nil {
+		return err
+	}
+	return c.receive(ctx)
+}
+
+func (c *Cage) writeFiles() error {
+	etc, err := etcFiles()
+	if err != nil {
+		return err
+	}
+	trust, err := c.config.trustFiles()
+	c.files = append(etc, trust...)
+	return err
+}
+
+// workdir is the folder of --workdir with symlinks resolved; it was checked before.
+func (c *Cage) workdir() string { return realPath(absolute(c.config.Workdir)) }
+
+// outerUID is the user of the host that the sandbox's processes are.
+func (c *Cage) outerUID() int {
+	if os.Geteuid() != 0 {
+		return os.Geteuid()
+	}
+	if c.config.SpareUID != 0 {
+		return c.config.SpareUID
+	}
+	return defaultSpareUID
+}
+
+// ports are the caller's and the two of HTTP.
+func (c *Cage) ports() []uint16 {
+	ports := append([]uint16{80, 443}, c.config.Ports...)
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// launch starts the child with everything it needs.
+func (c *Cage) launch(bwrap string, env []string) (err error) {
+	status, statusWriter, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("create status pipe: %w", err)
+	}
+	c.status = readStatus(status)
+	l := launch{uid: c.outerUID(), io: c.io}
+	defer func() { err = errors.Join(err, l.close()) }()
+	l.add(statusWriter, nil)
+	l.mounts(c.folders)
+	p := plan{Ports: c.ports(), Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Files: c.files, Limits: c.config.Limits.withDefaults()}
+	planFile, planErr := p.file()
+	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(c.folders, c.files, env, c.workdir())))
+	filter, filterErr := seccompFile()
+	l.files = append([]*os.File{planFile, argsFile, filter}, l.files...)
+	if err := errors.Join(l.err, planErr, argsErr, filterErr); err != nil {
+		return err
+	}
+	c.process, err = l.start()
+	return err
+}
+
+// Sockets are what the sandbox's traffic arrives at. Close closes them.
+func (c *Cage) Sockets() netns.Sockets { return c.sockets }

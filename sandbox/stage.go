@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+	"scupper.dev/scupper/netns"
+)
+
+// stageWord is the hidden first argument of the child.
+const stageWord = "__scupper-stage"
+
+// goAhead is the message that lets the child become the sandbox.
+const goAhead = "go"
+
+// IsStage reports whether this process is the first child of a cage. Main asks before it does anything else.
+func IsStage(args []string) bool { return len(args) == 2 && args[1] == stageWord }
+
+// Stage is the child: it is in fresh namespaces, sets up the network and the mounts, hands the sockets to the supervisor, waits for its word and
+// becomes bubblewrap. It returns only when something went wrong, and the supervisor has been told.
+func Stage() error {
+	// The signal at the supervisor's death belongs to one thread, and exec keeps that of the thread that calls it.
+	runtime.LockOSThread()
+	p, err := setUp()
+	if err != nil {
+		return errors.Join(err, tell(err))
+	}
+	if err := waitForWord(); err != nil {
+		return err
+	}
+	err = unix.Exec(p.Bwrap, append([]string{"bwrap", "--args", fmt.Sprint(argsFD), "--"}, p.Command...), []string{})
+	return fmt.Errorf("exec %q: %w", p.Bwrap, err)
+}
+
+func setUp() (plan, error) {
+	p, err := readPlan()
+	if err != nil {
+		return plan{}, err
+	}
+	made, err := netns.Setup(netns.Config{Ports: p.Ports})
+	if err != nil {
+		return plan{}, environment("set up the network namespace", err, hintNftables)
+	}
+	if err := p.stageMounts(); err != nil {
+		return plan{}, err
+	}
+	if err := p.Limits.apply(); err != nil {
+		return plan{}, err
+	}
+	forbidUserNamespaces()
+	if err := closeOnExec(); err != nil {
+		return plan{}, err
+	}
+	return p, made.Send(controlFD)
+}
+
+// waitForWord blocks until the supervisor says go; a supervisor that is gone is an error.
+func waitForWord() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("ask for a signal at the supervisor's death: %w", err)
+	}
+	buffer := make([]byte, len(goAhead))
+	n, err := unix.Read(controlFD, buffer)
+	if err != nil {
+		return fmt.Errorf("wait for the supervisor: %w", err)
+	}
+	if string(buffer[:n]) != goAhead {
+		return errors.New("wait for the supervisor: it is gone")
+	}
+	return nil
+}
+
+// tell sends an error to the supervisor; it stands in the place of the sockets.
+func tell(err error) error {
+	message := Error{Code: ExitSandbox}
+	var known *Error
+	if errors.As(err, &known) {
+		message.Code, message.Hint = known.Code, known.Hint
+	}
+	message.Doing = err.Error()
+	b, err := json.Marshal(message)
+	if err != nil {
+		return fmt.Errorf("encode error: %w", err)
+	}
+	return unix.Send(controlFD, b, 0)
+}
+
+// closeOnExec leaves bubblewrap only the standard descriptors and those that its options name.
+func closeOnExec() error {
+	if err := unix.CloseRange(3, ^uint(0)>>1&0xffffffff, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("mark descriptors: %w", err)
+	}
+	for _, fd := range []uintptr{argsFD, seccompFD, statusFD} {
+		if _, err := unix.FcntlInt(fd, unix.F_SETFD, 0); err != nil {
+			return fmt.Errorf("keep descriptor %d: %w", fd, err)
+		}
+	}
+	return nil
+}
+
+// forbidUserNamespaces leaves room for the two that bubblewrap makes and none beyond. Seccomp forbids the calls as well; /proc/sys may be read-only.
+func forbidUserNamespaces() {
+	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("2"), 0)
+}

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// stdio are the pipes that stand for descriptors 0 to 2 inside. The sandbox never holds the caller's own: a terminal takes orders (TIOCSTI), and a
+// file could be reopened for writing.
+type stdio struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	child          [3]*os.File
+	ours           [3]*os.File
+	stopInput      [2]*os.File // closing the second makes a waiting input copy end
+	copies         sync.WaitGroup
+	input          sync.WaitGroup
+	tail           tail
+}
+
+func newStdio(stdin io.Reader, stdout, stderr io.Writer, uid int) (*stdio, error) {
+	s := &stdio{stdin: stdin, stdout: stdout, stderr: stderr}
+	for i := range s.child {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return s, fmt.Errorf("create pipe: %w", err)
+		}
+		s.child[i], s.ours[i] = w, r
+		if i == 0 {
+			s.child[i], s.ours[i] = r, w
+		}
+		// A program may open /dev/stderr, which is the pipe anew, with the rights of its own user.
+		if os.Geteuid() == 0 {
+			if err := s.child[i].Chown(uid, uid); err != nil {
+				return s, fmt.Errorf("give pipe to the sandbox's user: %w", err)
+			}
+		}
+	}
+	var err error
+	s.stopInput[0], s.stopInput[1], err = os.Pipe()
+	return s, err
+}
+
+// childStarted closes the child's ends and starts to collect its output: what it prints before the command runs is wanted too.
+func (s *stdio) childStarted() {
+	for _, f := range s.child {
+		f.Close()
+	}
+	s.copies.Go(func() { drain(orDiscard(s.stdout), s.ours[1]) })
+	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, orDiscard(s.stderr)), s.ours[2]) })
+}
+
+// feed starts to copy the input.
+func (s *stdio) feed() {
+	s.input.Go(func() {
+		defer s.ours[0].Close()
+		switch in := s.stdin.(type) {
+		case nil:
+		case *os.File:
+			copyFile(s.ours[0], in, s.stopInput[0])
+		default:
+			io.Copy(s.ours[0], in)
+		}
+	})
+}
+
+// drain copies until the sandbox has closed its end. A writer that fails must not stop the sandbox in the middle of a write.
+func drain(w io.Writer, r io.Reader) {
+	if _, err := io.Copy(w, r); err != nil {
+		io.Copy(io.Discard, r)
+	}
+}
+
+func orDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+// copyFile copies until the end of in, or until stop becomes readable: a terminal may never say anything again.
+func copyFile(w io.Writer, in, stop *os.File) {
+	buffer := make([]byte, 32<<10)
+	for {
+		poll := []unix.PollFd{{Fd: int32(in.Fd()), Events: unix.POLLIN}, {Fd: int32(stop.Fd()), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		if poll[1].Revents != 0 {
+			return
+		}
+		if poll[0].Revents == 0 {
+			continue
+		}
+		n, err := in.Read(buffer)
+		if _, werr := w.Write(buffer[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+// finish waits for the output, which ends with the last process inside, and ends the input. An input that is no file is left to its reader.
+func (s *stdio) finish() {
+	s.copies.Wait()
+	s.stopInput[1].Close()
+	s.ours[0].Close()
+	if _, file := s.stdin.(*os.File); file || s.stdin == nil {
+		s.input.Wait()
+	}
+}
+
+func (s *stdio) close() {
+	for _, f := range append(append(s.child[:], s.ours[:]...), s.stopInput[:]...) {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+const tailSize = 2 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, b...)
+	t.last = t.last[max(0, len(t.last)-tailSize):]
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.last)
+}

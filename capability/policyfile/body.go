@@ -3,7 +3,6 @@ package policyfile
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -43,12 +42,15 @@ func (s *source) needsBody(methods []string, none *hcl.Attribute, b *hcl.Block) 
 		return
 	}
 	for _, m := range methods {
-		if slices.Contains([]string{"POST", "PUT", "PATCH"}, m) {
+		if writes(m) {
 			s.fail(b.DefRange, m+" without a declared body", "write "+bodyExample)
 			return
 		}
 	}
 }
+
+// writes reports whether requests of the method usually have a body.
+func writes(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
 
 var mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
 

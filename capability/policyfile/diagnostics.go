@@ -97,6 +97,7 @@ type source struct {
 	text  []byte
 	nav   any
 	diags *Diagnostics
+	bound map[string]string // in a preset: what the names of its arguments stand for
 }
 
 func (s *source) fail(at hcl.Range, summary, detail string) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -34,10 +33,15 @@ func (p *parser) policy(body *hclsyntax.Body) {
 	p.names = make(map[string]hcl.Range)
 	content := p.content(body, topLevel)
 	p.version(content)
+	if a := content.Attributes["environment"]; a != nil {
+		p.file.Environment = p.environment(a.Expr)
+	}
 	for _, b := range content.Blocks {
 		switch b.Type {
 		case "grant":
 			p.grant(b)
+		case "use":
+			p.use(b)
 		case "upstream":
 			p.upstream(b)
 		case "credential", "tool":
@@ -55,9 +59,6 @@ func (p *parser) policy(body *hclsyntax.Body) {
 		if p.file.BestEffort {
 			p.warn(a.NameRange, "best_effort runs without the controls that cannot be applied", "each is reported in the first record of the run")
 		}
-	}
-	if a := content.Attributes["environment"]; a != nil {
-		p.file.Environment = append(p.file.Environment, p.environment(a.Expr)...)
 	}
 	p.checkSchemes()
 }
@@ -170,10 +171,14 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // label reads the name of a block and checks its form.
 func (s *source) label(b *hcl.Block) (string, hcl.Range) {
 	name, at := b.Labels[0], b.LabelRanges[0]
+	s.checkName(name, at)
+	return name, at
+}
+
+func (s *source) checkName(name string, at hcl.Range) {
 	if !nameForm.MatchString(name) {
 		s.fail(at, fmt.Sprintf("%q is not a name", name), "a name has 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or a digit")
 	}
-	return name, at
 }
 
 func (p *parser) role(b *hcl.Block) {
@@ -279,12 +284,4 @@ func keys(m map[string]hcl.Range) []string {
 		out = append(out, k)
 	}
 	return out
-}
-
-func quoted(list []string) string {
-	q := make([]string, len(list))
-	for i, v := range list {
-		q[i] = fmt.Sprintf("%q", v)
-	}
-	return strings.Join(q, ", ")
 }

@@ -60,13 +60,16 @@ func (ds Diagnostics) Count(s Severity) int {
 	return n
 }
 
+// Errors are the mistakes alone.
+func (ds Diagnostics) Errors() Diagnostics {
+	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity != Error })
+}
+
 // Error is the mistakes, one a line.
 func (ds Diagnostics) Error() string {
 	var lines []string
-	for _, d := range ds {
-		if d.Severity == Error {
-			lines = append(lines, d.String())
-		}
+	for _, d := range ds.Errors() {
+		lines = append(lines, d.String())
 	}
 	return strings.Join(lines, "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -29,6 +30,7 @@ const (
 // File is a policy and what stands beside its grants.
 type File struct {
 	Name        string // as it was opened
+	Text        []byte // as it was read
 	Hash        string // SHA-256, in hexadecimal, of the text and of the named files that can widen it
 	Policy      *capability.Policy
 	Roles       []Role
@@ -54,6 +56,22 @@ type Upstream struct {
 type Variable struct {
 	Name, Value string
 	Grant       string // the preset's grant it belongs to; empty: it belongs to the run
+}
+
+// EnvironmentFor is the environment of a role: variables of presets that the role does
+// not name are left out. The empty role has all.
+func (f *File) EnvironmentFor(role string) []Variable {
+	i := slices.IndexFunc(f.Roles, func(r Role) bool { return r.Name == role })
+	if i < 0 {
+		return f.Environment
+	}
+	var out []Variable
+	for _, v := range f.Environment {
+		if v.Grant == "" || slices.Contains(f.Roles[i].Grants, v.Grant) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // Options of Parse. The zero value reads no files and does not look at the time.
@@ -83,6 +101,7 @@ func Parse(name string, text []byte, o Options) (*File, Diagnostics) {
 		file:    deniesAll(name),
 		hash:    newHash(text),
 	}
+	p.file.Text = text
 	if body := p.syntax(); body != nil {
 		p.policy(body)
 	}

@@ -113,7 +113,7 @@ func unbounded(re *syntax.Regexp) bool {
 func suggest(given string, names ...string) string {
 	best, distance := "", 3
 	for _, n := range names {
-		if d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(n), nil); d < distance {
+		if d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(n), nil); d < distance && d < len(given) {
 			best, distance = n, d
 		}
 	}

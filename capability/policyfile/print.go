@@ -12,9 +12,16 @@ import (
 	"scupper.dev/scupper/capability"
 )
 
-// Format lays a policy out in the one usual way. It is idempotent, and changes blanks
-// only.
-func Format(text []byte) []byte { return hclwrite.Format(text) }
+// Format lays a policy out in the one usual way: it changes blanks only, and a text
+// that it made stays as it is. A text that is not HCL is returned with its mistakes.
+func Format(name string, text []byte) ([]byte, Diagnostics) {
+	var diags Diagnostics
+	s := source{name: name, text: text, diags: &diags}
+	if s.syntax() == nil {
+		return text, diags
+	}
+	return hclwrite.Format(text), nil
+}
 
 // Print writes grants in the policy language, so that a preset can be read, reviewed
 // or pasted after its expansion. What it writes loads to the same grants.
@@ -26,7 +33,7 @@ func Print(grants []*capability.Grant) []byte {
 		}
 		printGrant(&b, g)
 	}
-	return Format(b.Bytes())
+	return hclwrite.Format(b.Bytes())
 }
 
 func printGrant(b *bytes.Buffer, g *capability.Grant) {

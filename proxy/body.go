@@ -39,7 +39,7 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 		return 0, b.x.failed.Load()
 	}
 	if err != nil && err != io.EOF {
-		b.x.fail(failure{kind: errClientGone, cause: err})
+		b.x.fail(clientFailure(err))
 	}
 	return n, err
 }

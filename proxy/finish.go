@@ -65,6 +65,15 @@ func classify(err error) failure {
 	return failure{kind: errUpstreamBroken, cause: err}
 }
 
+// clientFailure says what an error of reading from the client means.
+func clientFailure(err error) failure {
+	var own *failure
+	if errors.As(err, &own) {
+		return *own
+	}
+	return failure{kind: errClientGone, cause: err}
+}
+
 // fail notes f unless something went wrong before, and returns the first.
 func (x *exchange) fail(f failure) failure {
 	x.failed.CompareAndSwap(nil, &f)

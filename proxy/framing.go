@@ -1,9 +1,263 @@
 package proxy
 
-import "net"
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
 
-// stream is the HTTP/1 side of a link: the link itself, or the inside of its TLS.
+	"scupper.dev/scupper/capability"
+)
+
+// stream is the HTTP/1 side of a link: the link itself, or the inside of its TLS. It
+// lets net/http read a request head only once that has exactly one reading, and it
+// knows by the same reading where the next head begins. net/http is more lenient, and
+// what it forgives it does not tell.
 type stream struct {
 	net.Conn
 	link *link
+
+	phase phase
+	buf   []byte // read from Conn, not yet delivered
+	ready int    // of buf, how much may be delivered
+	left  int64  // of the body or chunk
+	spare []byte // the buffer that buf is a part of
+	heads int    // delivered
+	bad   atomic.Pointer[violation]
+}
+
+// phase is what the next bytes of a stream are.
+type phase int
+
+const (
+	inHead phase = iota
+	inBody
+	inChunkLine
+	inChunk
+	inChunkEnd
+	inTrailer
+	inTunnel // no longer HTTP: a CONNECT came
+	atEnd    // nothing more will be read
+)
+
+// violation is why the head with number index was not delivered.
+type violation struct {
+	index    int
+	reason   capability.Reason
+	tooLarge bool
+	excerpt  string
+}
+
+// substitute stands for a head that was not delivered, so that the refusal is written
+// in its turn, after the answers to the requests before it.
+const substitute = "GET /refused HTTP/1.1\r\nHost: refused\r\nConnection: close\r\n\r\n"
+
+const (
+	firstBuffer  = 4 << 10
+	maxChunkLine = 256
+	lingerBytes  = 4 << 20
+	lingerTime   = 500 * time.Millisecond
+)
+
+// Read delivers bytes that were judged. A deadline that passes loses nothing.
+func (s *stream) Read(b []byte) (int, error) {
+	for s.ready == 0 {
+		if s.phase == atEnd {
+			return 0, io.EOF
+		}
+		if len(s.buf) == 0 && s.passing() {
+			return s.pass(b)
+		}
+		progress, err := s.advance()
+		if err != nil {
+			return 0, err
+		}
+		if progress {
+			continue
+		}
+		if err := s.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, s.buf[:s.ready])
+	s.buf, s.ready = s.buf[n:], s.ready-n
+	return n, nil
+}
+
+// passing reports whether the next bytes need no look.
+func (s *stream) passing() bool {
+	return s.phase == inTunnel || (s.phase == inBody || s.phase == inChunk) && s.left > 0
+}
+
+// pass reads without a copy.
+func (s *stream) pass(b []byte) (int, error) {
+	if s.phase != inTunnel && int64(len(b)) > s.left {
+		b = b[:s.left]
+	}
+	n, err := s.Conn.Read(b)
+	s.took(int64(n))
+	return n, err
+}
+
+// took notes that n bytes of a body were let through.
+func (s *stream) took(n int64) {
+	if s.phase == inTunnel {
+		return
+	}
+	if s.left -= n; s.left > 0 {
+		return
+	}
+	if s.phase == inChunk {
+		s.phase = inChunkEnd
+	} else {
+		s.phase = inHead
+	}
+}
+
+// fill reads more into the buffer.
+func (s *stream) fill() error {
+	if len(s.buf) == 0 {
+		if s.spare == nil {
+			s.spare = make([]byte, firstBuffer)
+		}
+		s.buf = s.spare[:0]
+	}
+	if len(s.buf) == cap(s.buf) {
+		s.spare = make([]byte, max(firstBuffer, 2*len(s.buf)))
+		s.buf = s.spare[:copy(s.spare, s.buf)]
+	}
+	n, err := s.Conn.Read(s.buf[len(s.buf):cap(s.buf)])
+	s.buf = s.buf[:len(s.buf)+n]
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// advance judges what is in the buffer; no progress means that it needs more of it.
+func (s *stream) advance() (progress bool, err error) {
+	switch s.phase {
+	case inHead:
+		return s.advanceHead(), nil
+	case inTunnel:
+		s.ready = len(s.buf)
+		return s.ready > 0, nil
+	case inBody, inChunk:
+		s.ready = int(min(s.left, int64(len(s.buf))))
+		s.took(int64(s.ready))
+		return s.ready > 0, nil
+	}
+	return s.advanceLine()
+}
+
+func (s *stream) advanceHead() bool {
+	end := bytes.Index(s.buf, []byte("\r\n\r\n"))
+	if end < 0 && len(s.buf) > s.link.front.p.cfg.Limits.HeaderBytes {
+		s.violate(violation{reason: capability.MalformedRequest, tooLarge: true})
+		return true
+	}
+	if end < 0 {
+		return false
+	}
+	if end > s.link.front.p.cfg.Limits.HeaderBytes {
+		s.violate(violation{reason: capability.MalformedRequest, tooLarge: true})
+		return true
+	}
+	h, reason := readHead(s.buf[:end+2], s.link)
+	if reason != capability.Granted {
+		s.violate(violation{reason: reason})
+		return true
+	}
+	s.heads++
+	s.ready = end + 4
+	switch {
+	case h.connect:
+		s.phase = inTunnel
+	case h.chunked:
+		s.phase = inChunkLine
+	case h.length > 0:
+		s.phase, s.left = inBody, h.length
+	}
+	return true
+}
+
+// violate puts the substitute in the place of the head, as the last one.
+func (s *stream) violate(v violation) {
+	line, _, _ := bytes.Cut(s.buf[:min(len(s.buf), 256)], []byte("\r\n"))
+	line, _, _ = bytes.Cut(line, []byte("?")) // queries are not recorded in the clear
+	v.index, v.excerpt = s.heads, excerpt(string(line))
+	s.bad.Store(&v)
+	s.heads++
+	s.buf, s.phase = []byte(substitute), atEnd
+	s.ready = len(s.buf)
+}
+
+// advanceLine judges the lines between chunks (RFC 9112 section 7.1).
+func (s *stream) advanceLine() (progress bool, err error) {
+	end := bytes.IndexByte(s.buf, '\n')
+	if end < 0 && len(s.buf) <= maxChunkLine {
+		return false, nil
+	}
+	if end < 1 || end > maxChunkLine || s.buf[end-1] != '\r' || bytes.IndexByte(s.buf[:end-1], '\r') >= 0 {
+		return false, s.broken()
+	}
+	line := s.buf[:end-1]
+	s.ready = end + 1
+	switch s.phase {
+	case inChunkEnd:
+		if len(line) > 0 {
+			return false, s.broken()
+		}
+		s.phase = inChunkLine
+	case inTrailer:
+		if len(line) == 0 {
+			s.phase = inHead
+		} else if !isField(line) {
+			return false, s.broken()
+		}
+	default:
+		size, ok := chunkSize(line)
+		if !ok {
+			return false, s.broken()
+		}
+		if s.phase, s.left = inChunk, size; size == 0 {
+			s.phase = inTrailer
+		}
+	}
+	return true, nil
+}
+
+// broken ends the stream inside a body: where the next request begins is in doubt.
+func (s *stream) broken() error {
+	s.phase, s.ready, s.buf = atEnd, 0, nil
+	return denied(capability.MalformedRequest)
+}
+
+// partial reports whether a head had begun when the stream closed.
+func (s *stream) partial() bool { return s.phase == inHead && len(s.buf) > 0 }
+
+// violation is the violation that the request with number n stands for.
+func (s *stream) violation(n int) *violation {
+	if v := s.bad.Load(); v != nil && v.index == n {
+		return v
+	}
+	return nil
+}
+
+// CloseWrite tells the client that no more answers come.
+func (s *stream) CloseWrite() error {
+	if c, ok := s.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection. After a violation it reads on for a moment, because a
+// reset would take the refusal away from a client that is still sending.
+func (s *stream) Close() error {
+	if s.bad.Load() != nil && s.CloseWrite() == nil && s.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		_, _ = io.CopyN(io.Discard, s.Conn, lingerBytes)
+	}
+	return s.Conn.Close()
 }

@@ -41,7 +41,7 @@ func (p *Proxy) newFront(kind capability.Front) *front {
 		IdleTimeout:                  p.cfg.Limits.Idle,
 		MaxHeaderBytes:               p.cfg.Limits.HeaderBytes,
 		DisableGeneralOptionsHandler: true, // OPTIONS * is for us to refuse and record
-		ConnContext:                  withLink,
+		ConnContext:                  withConn,
 		ConnState:                    p.watch,
 		ErrorLog:                     p.cfg.ErrorLog,
 	}

@@ -13,6 +13,10 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.pending.Store(false)
+	if v := violationOf(r, l); v != nil {
+		p.refuseViolation(w, r, l, v)
+		return
+	}
 	if r.Method == http.MethodConnect && l.outside() {
 		p.connect(w, r, l)
 		return

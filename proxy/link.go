@@ -28,6 +28,7 @@ type link struct {
 	reason  capability.Reason // why the TLS handshake is being refused
 	sni     string            // of the handshake
 	pending atomic.Bool       // an HTTP/1 request has begun and no handler has it
+	served  int               // HTTP/1 requests that handlers had; they come one after the other
 	http2   bool
 
 	once  sync.Once
@@ -83,16 +84,35 @@ func (l *link) request(kind capability.Kind) *capability.Request {
 	}
 }
 
-type linkKey struct{}
+// CloseWrite ends our side only.
+func (l *link) CloseWrite() error {
+	if c, ok := l.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
+}
 
-// withLink lets handlers find the link of their request.
-func withLink(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, linkKey{}, linkUnder(c))
+type connKey struct{}
+
+// withConn lets handlers find the connection of their request.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
 }
 
 func linkOf(r *http.Request) *link {
-	l, _ := r.Context().Value(linkKey{}).(*link)
-	return l
+	c, _ := r.Context().Value(connKey{}).(net.Conn)
+	return linkUnder(c)
+}
+
+// violationOf is the violation that r stands for, nil for an ordinary request.
+func violationOf(r *http.Request, l *link) *violation {
+	s, ok := r.Context().Value(connKey{}).(*stream)
+	if !ok {
+		return nil
+	}
+	n := l.served
+	l.served++
+	return s.violation(n)
 }
 
 func linkUnder(c net.Conn) *link {
@@ -117,7 +137,8 @@ func (p *Proxy) watch(c net.Conn, state http.ConnState) {
 	case http.StateActive:
 		l.pending.Store(true)
 	case http.StateClosed:
-		if l.pending.Swap(false) {
+		s, ok := c.(*stream)
+		if l.pending.Swap(false) || ok && s.partial() {
 			p.cfg.Authority.Refuse(l.request(capability.KindHTTP), l.malformed())
 		}
 	}

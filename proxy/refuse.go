@@ -25,13 +25,30 @@ type problem struct {
 
 // refuse answers a request that was denied.
 func refuse(w http.ResponseWriter, r *http.Request, d capability.Decision) {
-	status := statusOf(d.Reason)
+	refuseWith(w, r, d, statusOf(d.Reason))
+}
+
+// refuseViolation answers a head that had no single reading.
+func (p *Proxy) refuseViolation(w http.ResponseWriter, r *http.Request, l *link, v *violation) {
+	req := l.request(capability.KindHTTP)
+	req.Protocol, req.Excerpt = r.Proto, v.excerpt
+	reason, status := v.reason, statusOf(v.reason)
+	if l.malformed() == capability.NotTLS {
+		reason = capability.NotTLS
+	}
+	if v.tooLarge {
+		status = http.StatusRequestHeaderFieldsTooLarge
+	}
+	refuseWith(w, r, p.cfg.Authority.Refuse(req, reason), status)
+}
+
+func refuseWith(w http.ResponseWriter, r *http.Request, d capability.Decision, status int) {
 	detail := d.Reason.Sentence()
 	if strings.HasPrefix(r.RequestURI, "/") && d.Reason == capability.MalformedRequest && asProxy(r) {
 		detail = "this is a proxy: send CONNECT, or the whole URL as the request target"
 	}
-	if status == http.StatusBadRequest && r.ProtoMajor == 1 {
-		w.Header().Set("Connection", "close") // where the next request would begin is in doubt
+	if r.ProtoMajor == 1 && (status == http.StatusBadRequest || r.Method == http.MethodConnect) {
+		w.Header().Set("Connection", "close") // what follows may be no request
 	}
 	write(w, r, problem{
 		Title: "refused by scupper", Status: status, Reason: string(d.Reason), ID: d.ID, Detail: detail,

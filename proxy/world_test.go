@@ -159,7 +159,7 @@ type world struct {
 const (
 	good     = "127.0.0.2" // leased for allowed.example
 	other    = "127.0.0.3" // leased for other.example
-	ungrated = "127.0.0.9" // never leased
+	unleased = "127.0.0.9" // never leased
 )
 
 type leases map[netip.Addr]capability.Host
@@ -427,6 +427,10 @@ func (w *world) dialTLS(conf *tls.Config) (*tls.Conn, error) {
 		conf.RootCAs = w.roots
 	}
 	return tls.Dial("tcp", fmt.Sprintf("%s:%d", good, w.port), conf)
+}
+
+func (w *world) dialTLSTo(addr, name string) (*tls.Conn, error) {
+	return tls.Dial("tcp", fmt.Sprintf("%s:%d", addr, w.port), &tls.Config{RootCAs: w.roots, ServerName: name})
 }
 
 // inside is a TLS connection to allowed.example that speaks raw HTTP/1.1.

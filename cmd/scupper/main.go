@@ -27,7 +27,9 @@ func main() {
 	// The same binary prepares the sandbox from inside its new namespaces; that must
 	// come before anything else is touched.
 	if sandbox.IsStage(os.Args) {
-		os.Exit(sandbox.Stage())
+		if sandbox.Stage() != nil {
+			os.Exit(exitRun) // the supervisor has been told
+		}
 	}
 	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
 	os.Exit(app.main(os.Args[1:]))

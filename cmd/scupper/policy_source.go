@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"scupper.dev/scupper/capability/policyfile"
+)
+
+// implicitPolicy is looked for where no policy is named.
+const implicitPolicy = "policy.hcl"
+
+// loadPolicy loads the policy of a run: the file given, which is the operator's word,
+// or ./policy.hcl if its hash was accepted, or none. Without a policy everything is
+// denied, and file is nil. path is absolute.
+func (a *App) loadPolicy(flag string) (file *policyfile.File, path string, err error) {
+	path = flag
+	if path == "" {
+		path = implicitPolicy
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintln(a.Stderr, "scupper: no policy: everything is denied")
+			fmt.Fprintln(a.Stderr, "  write ./policy.hcl (scupper policy presets show npm), or name one with --policy FILE")
+			return nil, "", nil
+		}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, "", &exitError{code: exitUsage, err: fmt.Errorf("find policy: %w", err)}
+	}
+	file, err = a.readPolicy(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if flag == "" {
+		return file, path, a.checkTrust(file, path)
+	}
+	return file, path, nil
+}
+
+// checkTrust refuses a policy that came with the folder and that nobody accepted.
+func (a *App) checkTrust(file *policyfile.File, path string) error {
+	state, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	if policyfile.Trusted(state, path, file.Hash) {
+		return nil
+	}
+	return &exitError{
+		code: exitUsage,
+		err:  fmt.Errorf("%s has not been accepted on this machine, or has changed since", path),
+		hint: "read it, then: scupper policy trust " + filepath.Base(path),
+	}
+}

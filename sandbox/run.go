@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/dnsfilter"
+	"scupper.dev/scupper/netns"
+	"scupper.dev/scupper/proxy"
+)
+
+// Config says what one run is.
+type Config struct {
+	Cage  CageConfig   // the sandbox; ports and trust are filled in by Run
+	Audit audit.Config // the policy and the log; controls are filled in by Run
+
+	Overrides     []proxy.Override // names pointed elsewhere by the operator
+	UpstreamRoots *x509.CertPool   // nil: the system's
+	Resolver      proxy.Resolver   // nil: the system's
+	Signals       <-chan os.Signal // for the command; may be nil
+}
+
+// Result is what became of a run.
+type Result struct {
+	Exit    int // the command's exit code, 128 + N if signal N ended it
+	Summary audit.Summary
+}
+
+// Causes for which a run ends before its command does.
+var (
+	errRecordBudget = errors.New("the run has spent its audit records")
+	errAuditGone    = errors.New("the audit log has been unavailable for too long")
+)
+
+// Run builds a sandbox, serves its network under the policy, runs the command and
+// destroys everything. It returns when nothing of the run is left but its log. If any
+// enforcer ends, the sandbox ends. An error means that the command did not run, or
+// that the run was ended before the command was done.
+func Run(ctx context.Context, config Config) (result Result, err error) {
+	ca, err := proxy.NewCA(time.Now())
+	if err != nil {
+		return result, fmt.Errorf("make the run's authority: %w", err)
+	}
+	config.Cage.TrustPEM = string(ca.CertPEM())
+	config.Cage.Ports = ports(config.Audit.Policy)
+
+	cage, err := Prepare(ctx, config.Cage)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, cage.Close()) }()
+
+	config.Audit.Controls = cage.Controls()
+	guard, err := audit.New(config.Audit)
+	if err != nil {
+		return result, &Error{Code: ExitSandbox, Doing: "open the audit log", Err: err, Hint: "nothing runs without a log: free space, or name another place with --audit DIR"}
+	}
+	exit := ExitSandbox
+	defer func() {
+		err = errors.Join(err, guard.Close(exit))
+		result.Summary = guard.Summary()
+	}()
+
+	sockets := cage.Sockets()
+	enforcers, err := newEnforcers(config, ca, guard, len(sockets.TCP) > 1)
+	if err != nil {
+		return result, err
+	}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	group, serving := errgroup.WithContext(serving)
+	enforcers.serve(serving, group, sockets)
+
+	if err := cage.Start(); err != nil {
+		return result, err
+	}
+	exit, err = await(serving, cage, guard, config.Signals)
+	result.Exit = exit
+	cageErr := cage.Stop()
+	stop()
+	return result, errors.Join(err, cageErr, group.Wait())
+}
+
+// ports are the TCP ports that the policy grants.
+func ports(policy *capability.Policy) []uint16 {
+	if policy == nil {
+		return nil
+	}
+	return policy.Ports()
+}
+
+// await waits until the command has ended, or something that a sandbox cannot do
+// without has, and passes signals on meanwhile.
+func await(ctx context.Context, cage *Cage, guard *audit.Guard, signals <-chan os.Signal) (int, error) {
+	for {
+		select {
+		case <-cage.Ended():
+			return cage.Wait()
+		case <-guard.Done():
+			return ExitSandbox, endCause(guard.Cause())
+		case <-ctx.Done():
+			return ExitSandbox, &Error{Code: ExitSandbox, Doing: "run", Err: context.Cause(ctx)}
+		case s := <-signals:
+			if err := cage.Signal(s); err != nil {
+				return ExitSandbox, err
+			}
+		}
+	}
+}
+
+func endCause(reason capability.Reason) error {
+	if reason == capability.RecordBudget {
+		return &Error{Code: ExitSandbox, Doing: "run", Err: errRecordBudget, Hint: "scupper explain last shows what filled the log"}
+	}
+	return &Error{Code: ExitSandbox, Doing: "run", Err: errAuditGone, Hint: "free space where the log is, or name another place with --audit DIR"}
+}
+
+// enforcers are what the sandbox's network leads to.
+type enforcers struct {
+	guard *audit.Guard
+	proxy *proxy.Proxy
+	dns   *dnsfilter.Filter
+}
+
+// newEnforcers makes them for one run. Where the namespace has no IPv6, names have no
+// IPv6 addresses either.
+func newEnforcers(config Config, ca *proxy.CA, guard *audit.Guard, ipv6 bool) (*enforcers, error) {
+	policy := config.Audit.Policy
+	if policy == nil {
+		policy = new(capability.Policy)
+	}
+	leases := dnsfilter.NewLeases(0)
+	p, err := proxy.New(proxy.Config{
+		Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
+		Overrides: config.Overrides, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &enforcers{guard: guard, proxy: p, dns: dnsfilter.New(dnsfilter.Config{Authority: guard, Leases: leases, IPv6: ipv6})}, nil
+}
+
+// serve starts one goroutine for each socket of the sandbox. All end with ctx; the
+// first that ends with an error ends ctx.
+func (e *enforcers) serve(ctx context.Context, group *errgroup.Group, sockets netns.Sockets) {
+	for _, l := range sockets.TCP {
+		group.Go(func() error { return e.proxy.ServeTransparent(ctx, l) })
+	}
+	for _, l := range sockets.Explicit {
+		group.Go(func() error { return e.proxy.ServeExplicit(ctx, l) })
+	}
+	for _, l := range sockets.DNSTCP {
+		group.Go(func() error { return e.dns.ServeTCP(ctx, l) })
+	}
+	for _, c := range sockets.DNSUDP {
+		group.Go(func() error { return e.dns.ServeUDP(ctx, c) })
+	}
+	group.Go(func() error { return e.watch(ctx, sockets.Packets) })
+}
+
+// watch records what no enforcer serves. It ends once everything that arrived before
+// ctx ended is on record.
+func (e *enforcers) watch(ctx context.Context, packets *netns.PacketLog) error {
+	stopped := context.AfterFunc(ctx, func() { packets.Stop() })
+	defer stopped()
+	for {
+		p, err := packets.Next()
+		if err != nil {
+			return packetLogEnd(err)
+		}
+		if p.Lost > 0 {
+			e.guard.Packet("", netip.AddrPort{}, int64(p.Lost))
+			continue
+		}
+		e.guard.Packet(protocolName(p.Proto), p.Dst, 1)
+	}
+}
+
+// packetLogEnd tells the end that Stop or Close brings from a failure.
+func packetLogEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// protocolName is the name of a transport protocol (IANA protocol numbers), or its
+// number.
+func protocolName(number uint8) string {
+	switch number {
+	case unix.IPPROTO_TCP:
+		return "tcp"
+	case unix.IPPROTO_UDP:
+		return "udp"
+	case unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6:
+		return "icmp"
+	}
+	return strconv.Itoa(int(number))
+}
+
+// interfaceAddrs are this host's own addresses. They are read anew at each dial,
+// because interfaces come and go.
+func interfaceAddrs() []netip.Addr {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	own := make([]netip.Addr, 0, len(addrs))
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			own = append(own, p.Addr().Unmap())
+		}
+	}
+	return own
+}

@@ -117,7 +117,7 @@ func (d *demo) show() error {
 	if _, err := exec.LookPath("npm"); err != nil {
 		install = "curl -sS --fail -o left-pad.json " + demoRegistry + "/left-pad"
 	}
-	d.say("1. An install, under a policy that grants one registry:", d.policyText())
+	d.say("1. An install, under a policy that grants one registry:", "", d.policyText(), "")
 	if code := d.run(d.app.Stdout, install); code != 0 {
 		return &exitError{code: exitDenied, err: fmt.Errorf("the install ended with %d", code)}
 	}
@@ -142,12 +142,20 @@ func (d *demo) say(lines ...string) {
 	}
 }
 
+// policyText is the policy without its comments.
 func (d *demo) policyText() string {
 	text, err := os.ReadFile(d.policy)
 	if err != nil {
 		return ""
 	}
-	return "   " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n   ")
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		code, _, _ := strings.Cut(line, "#")
+		if strings.TrimSpace(code) != "" {
+			b.WriteString("   " + strings.TrimRight(code, " \n") + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // run starts scupper itself, as a person would, and returns its exit code.

@@ -66,7 +66,7 @@ func (w *world) attack(c client) *attempt {
 	w.t.Helper()
 	a := w.run(c)
 	w.t.Cleanup(func() {
-		if unseen := a.unseen(); unseen != nil && !w.t.Failed() {
+		if unseen := a.unseen(); len(unseen) > 0 && !w.t.Failed() {
 			w.t.Errorf("%s: the test did not look at %v", a, unseen)
 		}
 	})

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // room is a host directory for one test: a work folder, a state folder, and what a run printed.
@@ -107,13 +108,35 @@ func (r *room) python(script string) string {
 	return strings.TrimSpace(out)
 }
 
-func TestTrue(t *testing.T) {
-	r := newRoom(t)
-	t.Log(r.shell("id; pwd; env; ls -la / . /dev /run /etc/resolv.conf; cat /etc/resolv.conf /proc/self/mountinfo; ls -l /proc/self/fd; cat /proc/self/status"))
+// prelude gives attackers a way to make system calls and to say what came of an attempt.
+const prelude = `
+import ctypes,errno,os,socket,sys
+libc=ctypes.CDLL(None,use_errno=True); libc.syscall.restype=ctypes.c_long
+def sys_(n,*a):
+    a=[ctypes.c_long(x) if isinstance(x,int) else x for x in a]
+    ctypes.set_errno(0); r=libc.syscall(ctypes.c_long(n),*a)
+    return "ok" if r>=0 else errno.errorcode[ctypes.get_errno()]
+def attempt(name,f):
+    try: r=f()
+    except OSError as e: r=errno.errorcode.get(e.errno,str(e))
+    print(name+"="+str(r if r is not None else "ok"))
+`
+
+// attempts runs an attacker and returns what came of each attempt.
+func (r *room) attempts(script string) map[string]string {
+	r.t.Helper()
+	results := map[string]string{}
+	for line := range strings.Lines(r.python(prelude + script)) {
+		name, result, _ := strings.Cut(strings.TrimSpace(line), "=")
+		results[name] = result
+	}
+	return results
 }
 
-const victimEnv = "SANDBOX_TEST_VICTIM"
-
-func victim() int { return 0 }
-
-var _ = exec.Command
+// want compares attempts with what they must come to.
+func (r *room) want(got map[string]string, want map[string]string) {
+	r.t.Helper()
+	if diff := cmp.Diff(got, want); diff != "" {
+		r.t.Errorf("attempts (-got +want):\n%s", diff)
+	}
+}

@@ -20,7 +20,7 @@ type CageConfig struct {
 	Env       []string            // NAME=VALUE, after and above what the cage sets
 	LookupEnv func(string) string // where PATH, TERM, LANG, LC_ALL, TZ and CI come from; nil is os.Getenv
 
-	Ports     []uint16 // TCP ports of grants; 80 and 443 are always served
+	Ports     []uint16 // TCP ports of grants, which reach the proxy; all others are reset
 	TrustPEM  string   // certificate of the run's authority, PEM; empty when nothing is intercepted
 	HostRoots string   // the host's bundle of root certificates; empty finds it
 

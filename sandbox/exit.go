@@ -44,8 +44,6 @@ func (c *Cage) outcome() (int, error) {
 	said := strings.TrimSpace(c.io.tail.String())
 	failed := &Error{Code: ExitSandbox, Doing: "run the sandbox"}
 	switch {
-	case strings.Contains(said, "mount proc"):
-		failed.Code, failed.Hint, failed.Err = ExitEnvironment, hintProc, errors.New(said)
 	case strings.Contains(said, "bwrap:"):
 		failed.Err = errors.New(said)
 	default:

@@ -12,6 +12,7 @@ func (c *Cage) Start() error {
 	if _, err := c.process.control.Write([]byte(goAhead)); err != nil {
 		return fmt.Errorf("start the sandbox: %w", err)
 	}
+	c.started = true
 	c.io.feed()
 	go func() {
 		defer close(c.ended)
@@ -45,6 +46,9 @@ func (c *Cage) Stop() error {
 // Close ends the sandbox if it still runs, waits for it, closes the sockets and removes the placeholders. Close may be called again.
 func (c *Cage) Close() error {
 	errs := []error{c.Stop()}
+	if c.started {
+		<-c.ended
+	}
 	if c.io != nil {
 		c.io.close()
 	}

@@ -22,7 +22,9 @@ const roleEnv = "SANDBOX_TEST_ROLE"
 // that a test kills, and in its children, the test binary is something else.
 func TestMain(m *testing.M) {
 	if IsStage(os.Args) {
-		fmt.Fprintln(os.Stderr, Stage())
+		if err := Stage(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
 		os.Exit(1)
 	}
 	if os.Getenv(victimEnv) != "" {

@@ -12,10 +12,7 @@ import (
 // stageMounts makes everything that bubblewrap will bind stand under one directory of the child's own mount namespace: it must not depend on paths
 // that the sandbox's user cannot walk, and the protected paths must be in place before anything runs.
 func (p plan) stageMounts() error {
-	// Nothing mounted here may reach the host, and the folders are taken before the staging directory covers one of them.
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
+	// Taken before the staging directory covers one of them.
 	trees, err := p.takeFolders()
 	if err != nil {
 		return err
@@ -34,6 +31,19 @@ func (p plan) stageMounts() error {
 		}
 	}
 	return p.stageScratch()
+}
+
+// ownProc mounts the process table of this process's own namespace: bubblewrap looks up its child by the number it has there. Where that is
+// forbidden, bubblewrap could not give the sandbox one either.
+func ownProc() error {
+	// Nothing mounted from here on may reach the host.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return environment("mount a fresh /proc", err, hintProc)
+	}
+	return nil
 }
 
 func (p plan) stageScratch() error {
@@ -132,7 +142,7 @@ func (o overlay) mount(folder string) error {
 func (f folder) idMapped(spare int) (*os.File, error) {
 	tree, err := unix.OpenTree(unix.AT_FDCWD, f.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
-		return nil, fmt.Errorf("open %q: %w", f.Path, err)
+		return nil, environment(fmt.Sprintf("clone the mount of %q", f.Path), err, hintIDMap)
 	}
 	mounted := os.NewFile(uintptr(tree), f.Path)
 	userns, err := idMapping(int(f.UID), int(f.GID), spare)

@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 
 	"scupper.dev/scupper/netns"
 )
-
-// defaultSpareUID is what root's sandboxes run as: above every range that distributions give to accounts.
-const defaultSpareUID = 165534
 
 // Cage is one sandbox that is ready to start, runs, or has ended.
 type Cage struct {
@@ -24,6 +20,7 @@ type Cage struct {
 	io       *stdio
 	sockets  netns.Sockets
 	status   *statusReader
+	started  bool
 	ended    chan struct{}
 	exitCode int
 	exitErr  error
@@ -42,6 +39,9 @@ func Prepare(ctx context.Context, config CageConfig) (*Cage, error) {
 func (c *Cage) prepare(ctx context.Context) error {
 	if len(c.config.Command) == 0 {
 		return usage("scupper run -- COMMAND", "no command")
+	}
+	if err := checkSpare(c.outerUID()); err != nil {
+		return err
 	}
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
@@ -85,24 +85,6 @@ func (c *Cage) writeFiles() error {
 // workdir is the folder of --workdir with symlinks resolved; it was checked before.
 func (c *Cage) workdir() string { return realPath(absolute(c.config.Workdir)) }
 
-// outerUID is the user of the host that the sandbox's processes are.
-func (c *Cage) outerUID() int {
-	if os.Geteuid() != 0 {
-		return os.Geteuid()
-	}
-	if c.config.SpareUID != 0 {
-		return c.config.SpareUID
-	}
-	return defaultSpareUID
-}
-
-// ports are the caller's and the two of HTTP.
-func (c *Cage) ports() []uint16 {
-	ports := append([]uint16{80, 443}, c.config.Ports...)
-	slices.Sort(ports)
-	return slices.Compact(ports)
-}
-
 // launch starts the child with everything it needs.
 func (c *Cage) launch(bwrap string, env []string) (err error) {
 	status, statusWriter, err := os.Pipe()
@@ -114,7 +96,7 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	defer func() { err = errors.Join(err, l.close()) }()
 	l.add(statusWriter, nil)
 	l.mounts(c.folders)
-	p := plan{Ports: c.ports(), Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Files: c.files, Limits: c.config.Limits.withDefaults()}
+	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Files: c.files, Limits: c.config.Limits.withDefaults()}
 	planFile, planErr := p.file()
 	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(c.folders, c.files, env, c.workdir())))
 	filter, filterErr := seccompFile()

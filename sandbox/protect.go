@@ -56,6 +56,11 @@ func (c *CageConfig) protect(folders []folder, live []placeholder) ([]placeholde
 		for _, p := range c.Protect {
 			all = append(all, guarded{path: p})
 		}
+		for _, other := range folders {
+			if !other.Writable && other.Path != f.Path && inside(other.Path, f.Path) {
+				all = append(all, guarded{path: other.Path})
+			}
+		}
 		p := protection{folder: f, overlays: map[string]bool{}, live: live}
 		for _, g := range all {
 			if err := p.add(g); err != nil {
@@ -206,9 +211,12 @@ func gitGuarded(dir, folder string) ([]guarded, error) {
 		return gitDirGuarded(dotGit), nil
 	}
 	all := []guarded{{path: dotGit}}
+	if !info.Mode().IsRegular() {
+		return all, nil
+	}
 	text, err := os.ReadFile(dotGit)
-	if err != nil || !info.Mode().IsRegular() {
-		return all, err
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", dotGit, err)
 	}
 	target := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))
 	if !filepath.IsAbs(target) {

@@ -21,13 +21,13 @@ const goAhead = "go"
 func IsStage(args []string) bool { return len(args) == 2 && args[1] == stageWord }
 
 // Stage is the child: it is in fresh namespaces, sets up the network and the mounts, hands the sockets to the supervisor, waits for its word and
-// becomes bubblewrap. It returns only when something went wrong, and the supervisor has been told.
+// becomes bubblewrap. It returns only when something went wrong; an error is one that the supervisor could not be told.
 func Stage() error {
 	// The signal at the supervisor's death belongs to one thread, and exec keeps that of the thread that calls it.
 	runtime.LockOSThread()
 	p, err := setUp()
 	if err != nil {
-		return errors.Join(err, tell(err))
+		return tell(err)
 	}
 	if err := waitForWord(); err != nil {
 		return err
@@ -39,6 +39,9 @@ func Stage() error {
 func setUp() (plan, error) {
 	p, err := readPlan()
 	if err != nil {
+		return plan{}, err
+	}
+	if err := ownProc(); err != nil {
 		return plan{}, err
 	}
 	made, err := netns.Setup(netns.Config{Ports: p.Ports})
@@ -82,11 +85,12 @@ func tell(err error) error {
 		message.Code, message.Hint = known.Code, known.Hint
 	}
 	message.Doing = err.Error()
-	b, err := json.Marshal(message)
-	if err != nil {
-		return fmt.Errorf("encode error: %w", err)
+	b, encodeErr := json.Marshal(message)
+	sendErr := unix.Send(controlFD, b, 0)
+	if encodeErr != nil || sendErr != nil {
+		return errors.Join(err, encodeErr, sendErr)
 	}
-	return unix.Send(controlFD, b, 0)
+	return nil
 }
 
 // closeOnExec leaves bubblewrap only the standard descriptors and those that its options name.

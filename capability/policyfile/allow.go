@@ -101,6 +101,10 @@ func (s *source) path(content *hcl.BodyContent, b *hcl.Block) *capability.Templa
 		s.fail(at, "not a path template", err.Error())
 		return nil
 	}
+	if _, err := capability.ParsePath(variableInPath.ReplaceAllString(text, "v")); err != nil {
+		s.fail(at, "no request has such a path", err.Error())
+		return nil
+	}
 	if m := variableInPath.FindStringSubmatch(text); m != nil && m[2] != "" && text == "/"+m[0] {
 		s.warn(at, "the path is every path of the host", "name the functions that are needed, as in /v1/items/{id}")
 	}

@@ -107,6 +107,12 @@ func (s *source) fail(at hcl.Range, summary, detail string) {
 	s.add(Error, at, summary, detail)
 }
 
+// conceal reports a mistake in a value that may hold a secret: its line is not shown.
+func (s *source) conceal(at hcl.Range, summary, detail string) {
+	s.fail(at, summary, detail)
+	(*s.diags)[len(*s.diags)-1].source = nil
+}
+
 func (s *source) warn(at hcl.Range, summary, detail string) {
 	s.add(Warning, at, summary, detail)
 }

@@ -21,7 +21,11 @@ func (s *source) host(e hcl.Expression) (capability.HostPattern, bool) {
 	}
 	at := e.Range()
 	if summary, detail := splitHost(v); summary != "" {
-		s.fail(at, summary, detail)
+		if strings.Contains(v, "@") {
+			s.conceal(at, summary, detail)
+		} else {
+			s.fail(at, summary, detail)
+		}
 		return capability.HostPattern{}, false
 	}
 	name, wildcard := strings.CutPrefix(v, "*.")
@@ -108,7 +112,12 @@ func splitHost(v string) (summary, detail string) {
 	return "the host holds " + strings.Join(found, " and "), "write " + strings.Join(parts, ", ")
 }
 
+// authority is the part of a URL, or of a host with something behind it, that names
+// the server.
 func authority(s string) string {
+	if _, after, ok := strings.Cut(s, "://"); ok {
+		s = after
+	}
 	if i := strings.IndexAny(s, "/?#"); i >= 0 {
 		return s[:i]
 	}

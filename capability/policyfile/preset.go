@@ -188,6 +188,10 @@ func (s *source) base(e hcl.Expression) (base, bool) {
 	if !ok {
 		return base{}, false
 	}
+	if strings.Contains(authority(v), "@") {
+		s.conceal(e.Range(), "the URL of the registry holds a credential", "this version sends none: take everything up to the @ out")
+		return base{}, false
+	}
 	b, name, err := parseBase(v)
 	if err != nil {
 		s.fail(e.Range(), fmt.Sprintf("%q is not the URL of a registry", v), err.Error()+`; write it as in "https://npm.example.com" or "https://repo.example.com/repository/npm/"`)
@@ -205,11 +209,9 @@ func parseBase(v string) (b base, host string, err error) {
 		return b, "", errors.New("it does not parse")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return b, "", errors.New("it begins with https:// or http://")
-	case u.User != nil:
-		return b, "", errors.New("it holds a credential: this version sends none")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "":
 		return b, "", errors.New("it has no query and no fragment")
-	case strings.ContainsAny(u.EscapedPath(), "{}"):
+	case strings.ContainsAny(v, "{}"):
 		return b, "", errors.New("its path has no variables")
 	}
 	b.scheme, b.prefix = capability.Scheme(u.Scheme), strings.TrimSuffix(u.EscapedPath(), "/")

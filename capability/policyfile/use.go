@@ -62,8 +62,9 @@ func (p *parser) overrides(g *capability.Grant, content *hcl.BodyContent) {
 }
 
 // environ adds variables of a preset. Where two presets set one differently, the
-// first stays.
+// first stays; what the policy itself sets stays without a remark.
 func (p *parser) environ(variables []Variable, grant string, at hcl.Range) {
+	var lost []string
 	for _, v := range variables {
 		v.Grant = grant
 		i := slices.IndexFunc(p.file.Environment, func(o Variable) bool { return o.Name == v.Name })
@@ -72,8 +73,11 @@ func (p *parser) environ(variables []Variable, grant string, at hcl.Range) {
 			continue
 		}
 		if o := p.file.Environment[i]; o.Value != v.Value && o.Grant != "" {
-			p.warn(at, fmt.Sprintf("%s is set already, to %q", v.Name, o.Value), "that value stays; set `environment` in the policy to choose")
+			lost = append(lost, v.Name)
 		}
+	}
+	if len(lost) > 0 {
+		p.warn(at, "another preset has set variables of this one already", fmt.Sprintf("%s keep the first value: write environment = { %s = %q } to choose", strings.Join(lost, ", "), lost[0], "..."))
 	}
 }
 

@@ -32,8 +32,10 @@ func (f family) only() []expr.Any {
 	return []expr.Any{&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1}, equal([]byte{f.nfproto})}
 }
 
-func (f family) to(addr []byte) []expr.Any {
-	return []expr.Any{payload(expr.PayloadBaseNetworkHeader, f.destination, uint32(len(addr))), equal(addr)}
+// to matches packets whose destination begins with the given bytes.
+func (f family) to(prefix []byte) []expr.Any {
+	load := &expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: f.destination, Len: uint32(len(prefix))}
+	return []expr.Any{load, equal(prefix)}
 }
 
 func l4(proto byte) []expr.Any {
@@ -41,11 +43,12 @@ func l4(proto byte) []expr.Any {
 }
 
 func destinationPort(port uint16) []expr.Any {
-	return []expr.Any{payload(expr.PayloadBaseTransportHeader, 2, 2), equal(binaryutil.BigEndian.PutUint16(port))}
+	return []expr.Any{transport(2, 2), equal(binaryutil.BigEndian.PutUint16(port))}
 }
 
-func payload(base expr.PayloadBase, offset, length uint32) expr.Any {
-	return &expr.Payload{DestRegister: 1, Base: base, Offset: offset, Len: length}
+// transport loads a part of the transport header. A fragment that has none matches no rule with it.
+func transport(offset, length uint32) expr.Any {
+	return &expr.Payload{DestRegister: 1, Base: expr.PayloadBaseTransportHeader, Offset: offset, Len: length}
 }
 
 func equal(value []byte) expr.Any { return &expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: value} }
@@ -57,11 +60,6 @@ func immediate(register uint32, value []byte) expr.Any {
 // tproxy diverts to the port in register 2 and, unless addressRegister is 0, to the address there.
 func tproxy(f family, addressRegister uint32) expr.Any {
 	return &expr.TProxy{Family: f.nfproto, TableFamily: f.nfproto, RegAddr: addressRegister, RegPort: 2}
-}
-
-func mark() []expr.Any {
-	return []expr.Any{&expr.Immediate{Register: 1, Data: binaryutil.NativeEndian.PutUint32(divertedMark)},
-		&expr.Meta{Key: expr.MetaKeyMARK, SourceRegister: true, Register: 1}, &expr.Verdict{Kind: expr.VerdictAccept}}
 }
 
 func log() []expr.Any {

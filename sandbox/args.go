@@ -21,8 +21,11 @@ func bwrapArgs(folders []folder, files []stagedFile, env []string, workdir strin
 		args = append(args, "--setenv", name, value)
 	}
 	args = append(args, systemArgs()...)
-	args = append(args, "--proc", "/proc", "--dev", "/dev")
+	args = append(args, "--proc", "/proc", "--dev-bind", stagedDev, "/dev")
 	for _, s := range scratch() {
+		if inside(s.dest, "/dev") {
+			continue // it came with /dev
+		}
 		args = append(args, "--bind", stagedScratch(s.name), s.dest)
 	}
 	args = append(args, "--symlink", "/run", "/var/run")

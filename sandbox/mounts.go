@@ -30,7 +30,10 @@ func (p plan) stageMounts() error {
 			return fmt.Errorf("write %q: %w", f.Dest, err)
 		}
 	}
-	return p.stageScratch()
+	if err := p.stageScratch(); err != nil {
+		return err
+	}
+	return stageDev()
 }
 
 // ownProc mounts the process table of this process's own namespace: bubblewrap looks up its child by the number it has there. Where that is
@@ -47,13 +50,9 @@ func ownProc() error {
 }
 
 func (p plan) stageScratch() error {
-	root := stagedScratch("")
-	if err := os.Mkdir(root, 0o755); err != nil {
-		return fmt.Errorf("make scratch directory: %w", err)
-	}
 	options := fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", p.Limits.Scratch, max(p.Limits.Scratch>>12, 1024))
-	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
-		return fmt.Errorf("mount scratch directory: %w", err)
+	if err := mountTmpfs(filepath.Clean(stagedScratch("")), options); err != nil {
+		return err
 	}
 	for _, s := range scratch() {
 		if err := errors.Join(os.Mkdir(stagedScratch(s.name), 0o700), os.Chmod(stagedScratch(s.name), s.mode)); err != nil {

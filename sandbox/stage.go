@@ -106,7 +106,7 @@ func closeOnExec() error {
 	return nil
 }
 
-// forbidUserNamespaces leaves room for the two that bubblewrap makes and none beyond. Seccomp forbids the calls as well; /proc/sys may be read-only.
+// forbidUserNamespaces leaves room for the one that bubblewrap makes and none beyond. Seccomp forbids the calls as well; /proc/sys may be read-only.
 func forbidUserNamespaces() {
-	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("2"), 0)
+	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("1"), 0)
 }

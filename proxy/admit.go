@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"scupper.dev/scupper/capability"
 )
 
@@ -11,11 +13,7 @@ const recordHandshake = 0x16
 // TLS on it, hands it on as HTTP, or closes it with a record.
 func (f *front) admit(l *link) {
 	l.granted, _ = f.p.cfg.Policy().Endpoint(l.host, l.port)
-	wait := f.p.cfg.Limits.Handshake
-	if l.granted == "" {
-		wait = f.p.cfg.Limits.Refused
-	}
-	first, err := l.peek(wait)
+	first, err := l.peek(f.p.patience(l))
 	switch {
 	case err == nil && first == recordHandshake:
 		l.scheme = capability.HTTPS
@@ -26,6 +24,19 @@ func (f *front) admit(l *link) {
 	default:
 		f.p.reject(l, err)
 	}
+}
+
+// patience is how long l may say nothing. Whoever uses a leased name will speak soon
+// and should learn why it is refused; whoever scans addresses should not wait.
+func (p *Proxy) patience(l *link) time.Duration {
+	_, literal := l.host.Addr()
+	switch {
+	case l.granted != "":
+		return p.cfg.Limits.Handshake
+	case literal:
+		return p.cfg.Limits.Refused
+	}
+	return 10 * p.cfg.Limits.Refused
 }
 
 // beginsMethod: the methods in use begin with a capital letter.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"scupper.dev/scupper/capability"
 )
@@ -19,10 +20,24 @@ type uploadBody struct {
 	x    *exchange
 	from io.ReadCloser
 	left int64
+	done atomic.Bool // read to its end
 }
 
-func (x *exchange) upload() io.ReadCloser {
+func (x *exchange) upload() *uploadBody {
 	return &uploadBody{x: x, from: x.r.Body, left: x.d.Allow.Body.Max}
+}
+
+// early marks an HTTP/1 answer that comes before the end of its request as the last
+// one of the connection. net/http loses its place when a handler returns while a
+// transport still reads the body, and takes the rest of it for the next request.
+func (x *exchange) early(h http.Header) {
+	if x.body == nil || x.body.done.Load() {
+		return
+	}
+	if s, ok := x.r.Context().Value(connKey{}).(*stream); ok {
+		s.early.Store(true)
+		h.Set("Connection", "close")
+	}
 }
 
 // Read never returns a byte that is over the maximum.
@@ -38,8 +53,10 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 	if n > 0 && !b.x.spend(int64(n), 0) {
 		return 0, b.x.failed.Load()
 	}
-	if err != nil && err != io.EOF {
-		b.x.fail(clientFailure(err))
+	if err == io.EOF {
+		b.done.Store(true)
+	} else if err != nil {
+		b.x.fail(clientFailure(b.x.r, err))
 	}
 	return n, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 
 	"scupper.dev/scupper/capability"
 )
@@ -65,11 +66,11 @@ func classify(err error) failure {
 	return failure{kind: errUpstreamBroken, cause: err}
 }
 
-// clientFailure says what an error of reading from the client means.
-func clientFailure(err error) failure {
-	var own *failure
-	if errors.As(err, &own) {
-		return *own
+// clientFailure says what an error of reading the body of r means. net/http does not
+// always pass on the error of the stream.
+func clientFailure(r *http.Request, err error) failure {
+	if s, ok := r.Context().Value(connKey{}).(*stream); ok && s.broke.Load() {
+		return *denied(capability.MalformedRequest)
 	}
 	return failure{kind: errClientGone, cause: err}
 }

@@ -22,6 +22,7 @@ type exchange struct {
 	q *capability.Request
 	d capability.Decision
 
+	body           *uploadBody // nil: none
 	sent, received atomic.Int64
 	upstream       netip.AddrPort
 	status         int
@@ -46,10 +47,6 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Re
 		x.answerFailure()
 		return
 	}
-	if q.Body.Present && r.ProtoMajor == 1 {
-		// net/http would otherwise swallow what is left of the body before the answer.
-		_ = http.NewResponseController(w).EnableFullDuplex()
-	}
 	p.pipe.ServeHTTP(w, up)
 	if x.failed.Load() != nil && x.status != 0 {
 		panic(http.ErrAbortHandler) // the way net/http has to let the client see a cut
@@ -71,7 +68,8 @@ func (x *exchange) request() *http.Request {
 		Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if x.q.Body.Present {
-		up.Body, up.ContentLength = x.upload(), x.q.Body.Length
+		x.body = x.upload()
+		up.Body, up.ContentLength = x.body, x.q.Body.Length
 	}
 	ctx := context.WithValue(x.r.Context(), exchangeKey{}, x)
 	return up.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.gotConn}))

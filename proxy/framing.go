@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -25,6 +26,8 @@ type stream struct {
 	spare []byte // the buffer that buf is a part of
 	heads int    // delivered
 	bad   atomic.Pointer[violation]
+	broke atomic.Bool // inside a body
+	early atomic.Bool // an answer did not wait for the end of its request
 }
 
 // phase is what the next bytes of a stream are.
@@ -231,6 +234,7 @@ func (s *stream) advanceLine() (progress bool, err error) {
 // broken ends the stream inside a body: where the next request begins is in doubt.
 func (s *stream) broken() error {
 	s.phase, s.ready, s.buf = atEnd, 0, nil
+	s.broke.Store(true)
 	return denied(capability.MalformedRequest)
 }
 
@@ -250,13 +254,14 @@ func (s *stream) CloseWrite() error {
 	if c, ok := s.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
 	}
-	return nil
+	return errors.ErrUnsupported
 }
 
-// Close closes the connection. After a violation it reads on for a moment, because a
-// reset would take the refusal away from a client that is still sending.
+// Close closes the connection. It reads on for a moment when the client may still be
+// sending, because a reset would take the answer away from it.
 func (s *stream) Close() error {
-	if s.bad.Load() != nil && s.CloseWrite() == nil && s.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+	sending := s.bad.Load() != nil || s.broke.Load() || s.early.Load()
+	if sending && s.CloseWrite() == nil && s.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 		_, _ = io.CopyN(io.Discard, s.Conn, lingerBytes)
 	}
 	return s.Conn.Close()

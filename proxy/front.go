@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"scupper.dev/scupper/capability"
 )
 
@@ -26,6 +24,7 @@ type front struct {
 	server *http.Server
 	feed   *feed
 
+	slots chan struct{}  // one for each connection that may be open
 	wait  sync.WaitGroup // links before HTTP
 	mu    sync.Mutex
 	links map[*link]struct{} // all open ones
@@ -33,7 +32,10 @@ type front struct {
 }
 
 func (p *Proxy) newFront(kind capability.Front) *front {
-	f := &front{p: p, kind: kind, feed: newFeed(), links: make(map[*link]struct{})}
+	f := &front{
+		p: p, kind: kind, feed: newFeed(), links: make(map[*link]struct{}),
+		slots: make(chan struct{}, p.cfg.Limits.Connections),
+	}
 	f.server = &http.Server{
 		Handler:                      http.HandlerFunc(p.handle),
 		TLSConfig:                    &tls.Config{NextProtos: []string{"h2", "http/1.1"}},
@@ -53,7 +55,6 @@ func (p *Proxy) newFront(kind capability.Front) *front {
 
 // serve accepts until ctx ends.
 func (f *front) serve(ctx context.Context, ln net.Listener) error {
-	ln = netutil.LimitListener(ln, f.p.cfg.Limits.Connections)
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	served := make(chan error, 1)
@@ -72,11 +73,14 @@ func (f *front) serve(ctx context.Context, ln net.Listener) error {
 }
 
 func (f *front) accept(ctx context.Context, ln net.Listener) error {
-	for {
+	for f.slot(ctx) {
 		conn, err := ln.Accept()
-		switch {
-		case err == nil:
+		if err == nil {
 			f.wait.Go(func() { f.open(conn) })
+			continue
+		}
+		f.release()
+		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
@@ -85,7 +89,20 @@ func (f *front) accept(ctx context.Context, ln net.Listener) error {
 			return fmt.Errorf("accept %s connection: %w", f.kind, err)
 		}
 	}
+	return nil
 }
+
+// slot waits until one more connection may be open; false: ctx ended first.
+func (f *front) slot(ctx context.Context) bool {
+	select {
+	case f.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (f *front) release() { <-f.slots }
 
 func pause(ctx context.Context, d time.Duration) {
 	select {
@@ -96,9 +113,9 @@ func pause(ctx context.Context, d time.Duration) {
 
 // open starts a link on conn.
 func (f *front) open(conn net.Conn) {
-	l := &link{Conn: conn, front: f}
+	l := &link{Conn: conn, front: f, close: f.release}
 	if !f.add(l) {
-		conn.Close()
+		l.Close()
 		return
 	}
 	if f.kind == capability.Explicit {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -32,7 +33,7 @@ type link struct {
 	http2   bool
 
 	once  sync.Once
-	close func() // finishes the decision that opened a tunnel
+	close func() // gives back the slot, or finishes the decision that opened a tunnel
 }
 
 // Read reads what was peeked at first.
@@ -89,7 +90,7 @@ func (l *link) CloseWrite() error {
 	if c, ok := l.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
 	}
-	return nil
+	return errors.ErrUnsupported
 }
 
 type connKey struct{}

@@ -36,6 +36,7 @@ func (x *exchange) response(resp *http.Response) *http.Response {
 		return x.failure(*x.failed.Load())
 	}
 	x.status = resp.StatusCode
+	x.early(resp.Header)
 	resp.Body = x.download(resp)
 	return resp
 }
@@ -74,6 +75,7 @@ func (x *exchange) failure(f failure) *http.Response {
 	}
 	rec := recorder{header: make(http.Header)}
 	write(&rec, x.r, doc)
+	x.early(rec.header)
 	return &http.Response{
 		StatusCode: doc.Status, Header: rec.header, ContentLength: int64(rec.body.Len()),
 		Body: io.NopCloser(&rec.body), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: x.r,

@@ -39,6 +39,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	records []*record
+	last    int
 	twice   []string // decisions that were finished twice
 	changed chan struct{}
 }
@@ -53,7 +54,8 @@ func newLedger() *ledger {
 func (l *ledger) note(r *capability.Request, d capability.Decision) capability.Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d.ID = fmt.Sprintf("d-%d", len(l.records)+1)
+	l.last++
+	d.ID = fmt.Sprintf("d-%d", l.last)
 	l.records = append(l.records, &record{Request: *r, Decision: d})
 	l.wake()
 	return d
@@ -196,7 +198,7 @@ func newWorld(t testing.TB, grants func(w *world) []*capability.Grant, options .
 			{"allowed.example", w.port, w.tls.addr}, {"other.example", w.port, w.tls.addr},
 			{"allowed.example", w.cleart, w.plain.addr}, {"other.example", w.cleart, w.plain.addr},
 		},
-		Limits: Limits{Handshake: time.Second, Header: time.Second},
+		Limits: Limits{Handshake: time.Second, Header: time.Second, Refused: 200 * time.Millisecond},
 	}
 	for _, o := range options {
 		o(w)

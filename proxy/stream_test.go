@@ -1,0 +1,478 @@
+package proxy
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"scupper.dev/scupper/capability"
+)
+
+// streaming grants a large upload and any download.
+func streaming(w *world) []*capability.Grant {
+	return []*capability.Grant{w.grant("allowed.example",
+		allow(w.t, "GET HEAD", "/public/{rest...}"),
+		withBody(allow(w.t, "PUT POST", "/large"), "application/octet-stream", 1<<30))}
+}
+
+// noise yields n bytes and hashes them on the way.
+type noise struct {
+	left int64
+	sum  hash.Hash
+	fill byte
+}
+
+func newNoise(n int64) *noise { return &noise{left: n, sum: sha256.New()} }
+
+func (r *noise) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(b)), r.left))
+	for i := 0; i < n; i += 512 {
+		b[i], r.fill = r.fill, r.fill+1
+	}
+	r.left -= int64(n)
+	r.sum.Write(b[:n])
+	return n, nil
+}
+
+func (r *noise) digest() string { return hex.EncodeToString(r.sum.Sum(nil)) }
+
+// peak samples the heap until stop is called and returns its greatest size.
+func peak() (stop func() uint64) {
+	done, result := make(chan struct{}), make(chan uint64)
+	go func() {
+		var most uint64
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				result <- most
+				return
+			case <-tick.C:
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapAlloc)
+			}
+		}
+	}()
+	return func() uint64 { close(done); return <-result }
+}
+
+func TestLargeBodies(t *testing.T) {
+	const size, bound = 256 << 20, 64 << 20
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprintf("256 MiB down h2=%t", h2), func(t *testing.T) {
+			w := newWorld(t, streaming)
+			sent := newNoise(size)
+			w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+				rw.Header().Set("Content-Length", fmt.Sprint(size))
+				io.Copy(rw, sent)
+			}
+			stop := peak()
+			resp, err := w.client(h2).Get(w.url("/public/a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.New()
+			n, err := io.Copy(sum, resp.Body)
+			if err != nil || n != size || hex.EncodeToString(sum.Sum(nil)) != sent.digest() {
+				t.Errorf("got %d bytes, error %v", n, err)
+			}
+			if most := stop(); most > bound {
+				t.Errorf("the heap grew to %d MiB", most>>20)
+			}
+			if o := w.finished(1)[0].Outcome; o.Received < size || o.Error != "" {
+				t.Errorf("outcome: %+v", o)
+			}
+		})
+		t.Run(fmt.Sprintf("256 MiB up h2=%t", h2), func(t *testing.T) {
+			w := newWorld(t, streaming)
+			sum := sha256.New()
+			w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+				n, _ := io.Copy(sum, r.Body)
+				fmt.Fprint(rw, n)
+			}
+			stop := peak()
+			from := newNoise(size)
+			req, _ := http.NewRequest("PUT", w.url("/large"), io.NopCloser(from))
+			req.ContentLength = size
+			req.Header.Set("Content-Type", "application/octet-stream")
+			resp, err := w.client(h2).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			if string(body) != fmt.Sprint(size) || hex.EncodeToString(sum.Sum(nil)) != from.digest() {
+				t.Errorf("the far side got %s bytes", body)
+			}
+			if most := stop(); most > bound {
+				t.Errorf("the heap grew to %d MiB", most>>20)
+			}
+		})
+	}
+}
+
+func TestEventStream(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprintf("USE-06 each event at once h2=%t", h2), func(t *testing.T) {
+			w := newWorld(t, nil)
+			next := make(chan string)
+			w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+				rw.Header().Set("Content-Type", "text/event-stream")
+				rw.WriteHeader(200)
+				rw.(http.Flusher).Flush()
+				for event := range next {
+					fmt.Fprintf(rw, "data: %s\n\n", event)
+					rw.(http.Flusher).Flush()
+				}
+			}
+			begun := time.Now()
+			resp, err := w.client(h2).Get(w.url("/public/events"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("the head took %v", took)
+			}
+			lines := bufio.NewReader(resp.Body)
+			for i := range 5 {
+				begun := time.Now()
+				next <- fmt.Sprint(i)
+				line, err := lines.ReadString('\n')
+				if took := time.Since(begun); err != nil || line != fmt.Sprintf("data: %d\n", i) || took > 100*time.Millisecond {
+					t.Errorf("got %q after %v, %v", line, took, err)
+				}
+				lines.ReadString('\n')
+			}
+			close(next)
+		})
+	}
+}
+
+func TestResponses(t *testing.T) {
+	w := newWorld(t, nil)
+	w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+		h := rw.Header()
+		switch strings.TrimPrefix(r.URL.Path, "/public/") {
+		case "304":
+			h.Set("Etag", `"x"`)
+			rw.WriteHeader(304)
+		case "204":
+			rw.WriteHeader(204)
+		case "cookies":
+			h.Add("Set-Cookie", "a=1")
+			h.Add("Set-Cookie", "b=2")
+			h["Content-Type"] = nil
+			fmt.Fprint(rw, "<html>")
+		case "trailers":
+			h.Set("Trailer", "X-Sum")
+			fmt.Fprint(rw, "body")
+			rw.(http.Flusher).Flush()
+			h.Set("X-Sum", "1")
+			h.Set(http.TrailerPrefix+"X-Late", "2")
+		case "blob":
+			h.Set("Content-Length", "1000000")
+			if r.Method == "GET" {
+				io.Copy(rw, newNoise(1000000))
+			}
+		case "range":
+			http.ServeContent(rw, r, "f.txt", time.Unix(1700000000, 0), strings.NewReader("0123456789"))
+		}
+	}
+	for _, h2 := range []bool{false, true} {
+		c := w.client(h2)
+		name := func(s string) string { return fmt.Sprintf("%s h2=%t", s, h2) }
+		do := func(t *testing.T, method, path string) (*http.Response, string) {
+			t.Helper()
+			req, _ := http.NewRequest(method, w.url(path), nil)
+			resp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp, string(body)
+		}
+		t.Run(name("USE-10 body-less statuses"), func(t *testing.T) {
+			for _, path := range []string{"/public/304", "/public/204"} {
+				resp, body := do(t, "GET", path)
+				if body != "" || len(resp.TransferEncoding) > 0 || resp.Header.Get("Content-Length") != "" {
+					t.Errorf("%s: %+v", path, resp)
+				}
+			}
+		})
+		t.Run(name("USE-12 HEAD keeps the length"), func(t *testing.T) {
+			if resp, body := do(t, "HEAD", "/public/blob"); resp.ContentLength != 1000000 || body != "" {
+				t.Errorf("got length %d, body %d", resp.ContentLength, len(body))
+			}
+		})
+		t.Run(name("USE-13 the length is preserved"), func(t *testing.T) {
+			if resp, body := do(t, "GET", "/public/blob"); resp.ContentLength != 1000000 || len(body) != 1000000 {
+				t.Errorf("got length %d, body %d", resp.ContentLength, len(body))
+			}
+		})
+		t.Run(name("USE-30 two cookies stay two, and no type is guessed"), func(t *testing.T) {
+			resp, _ := do(t, "GET", "/public/cookies")
+			if got := resp.Header["Set-Cookie"]; len(got) != 2 || got[0] != "a=1" || got[1] != "b=2" {
+				t.Errorf("got %q", got)
+			}
+			if got, ok := resp.Header["Content-Type"]; ok {
+				t.Errorf("the type was guessed: %q", got)
+			}
+		})
+		t.Run(name("USE-07 trailers"), func(t *testing.T) {
+			if resp, body := do(t, "GET", "/public/trailers"); body != "body" || resp.Trailer.Get("X-Sum") != "1" || resp.Trailer.Get("X-Late") != "2" {
+				t.Errorf("got %q, trailers %v", body, resp.Trailer)
+			}
+		})
+		t.Run(name("USE-11 version"), func(t *testing.T) {
+			resp, _ := do(t, "GET", "/public/204")
+			if want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[h2]; resp.Proto != want {
+				t.Errorf("got %s, want %s", resp.Proto, want)
+			}
+		})
+	}
+}
+
+func TestRange(t *testing.T) {
+	t.Run("USE-35 a granted range arrives intact", func(t *testing.T) {
+		w := newWorld(t, func(w *world) []*capability.Grant {
+			a := allow(t, "GET", "/public/{rest...}")
+			pattern, err := capability.Regexp("bytes=[0-9]{1,12}-[0-9]{0,12}(,[0-9]{1,12}-[0-9]{0,12})?")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Headers = []capability.HeaderRule{{Name: "Range", Value: pattern}}
+			return []*capability.Grant{w.grant("allowed.example", a)}
+		})
+		w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+			http.ServeContent(rw, r, "f.txt", time.Unix(1700000000, 0), strings.NewReader("0123456789"))
+		}
+		for send, want := range map[string]string{"bytes=4-": "bytes 4-9/10", "bytes=0-1,4-5": ""} {
+			req, _ := http.NewRequest("GET", w.url("/public/a"), nil)
+			req.Header.Set("Range", send)
+			resp, err := w.client(false).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			if resp.StatusCode != 206 || resp.Header.Get("Content-Range") != want || int64(len(body)) != resp.ContentLength {
+				t.Errorf("%s: got %d %v %q", send, resp.StatusCode, resp.Header, body)
+			}
+			if want == "" && !strings.HasPrefix(resp.Header.Get("Content-Type"), "multipart/byteranges") {
+				t.Errorf("%s: got %v", send, resp.Header)
+			}
+		}
+	})
+}
+
+func TestExpect(t *testing.T) {
+	w := newWorld(t, nil)
+	post := func(path string) (*http.Response, bool) {
+		read := false
+		req, _ := http.NewRequest("POST", w.url(path), readNoting{strings.NewReader("{}"), &read})
+		req.ContentLength = 2
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Expect", "100-continue")
+		c := w.client(false)
+		c.Transport.(*http.Transport).ExpectContinueTimeout = 5 * time.Second
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp, read
+	}
+	if resp, read := post("/notes"); resp.StatusCode != 200 || !read {
+		t.Errorf("granted: got %d, body read %t", resp.StatusCode, read)
+	}
+	w.forget()
+	if resp, read := post("/secret"); resp.StatusCode != 403 || read {
+		t.Errorf("denied: got %d, body read %t", resp.StatusCode, read)
+	}
+	w.refused(capability.PathNotGranted)
+}
+
+type readNoting struct {
+	io.Reader
+	read *bool
+}
+
+func (r readNoting) Read(b []byte) (int, error) { *r.read = true; return r.Reader.Read(b) }
+
+func TestEarlyAnswer(t *testing.T) {
+	t.Run("HP-20 an answer before the body leaves a defined state", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method == "POST" {
+				rw.WriteHeader(401)
+				return
+			}
+			fmt.Fprint(rw, "fine")
+		}
+		c := w.inside()
+		br := bufio.NewReader(c)
+		status, _, err := w.exchange(c, br, "POST /notes HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+		if status != 401 {
+			t.Fatalf("got %d, %v", status, err)
+		}
+		status, body, err := w.exchange(c, br, strings.Repeat("x", 1000)+"GET /public/a HTTP/1.1\r\nHost: HOST\r\n\r\n")
+		if err == nil && (status != 200 || body != "fine") {
+			t.Errorf("next request: got %d %q", status, body)
+		}
+		if got := len(w.tls.requests()); err != nil && got != 1 {
+			t.Errorf("the far side saw %d requests", got)
+		}
+	})
+}
+
+func TestDuplex(t *testing.T) {
+	t.Run("both directions at once over h2", func(t *testing.T) {
+		w := newWorld(t, streaming)
+		w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+			rw.WriteHeader(200)
+			rw.(http.Flusher).Flush()
+			lines := bufio.NewReader(r.Body)
+			for {
+				line, err := lines.ReadString('\n')
+				if err != nil {
+					return
+				}
+				fmt.Fprint(rw, "echo "+line)
+				rw.(http.Flusher).Flush()
+			}
+		}
+		pr, pw := io.Pipe()
+		req, _ := http.NewRequest("POST", w.url("/large"), pr)
+		req.Header.Set("Content-Type", "application/octet-stream")
+		resp, err := w.client(true).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(resp.Body)
+		for i := range 3 {
+			fmt.Fprintf(pw, "%d\n", i)
+			if line, err := lines.ReadString('\n'); line != fmt.Sprintf("echo %d\n", i) {
+				t.Fatalf("got %q, %v", line, err)
+			}
+		}
+		pw.Close()
+		if rest, err := io.ReadAll(lines); len(rest) > 0 || err != nil {
+			t.Errorf("got %q, %v", rest, err)
+		}
+	})
+}
+
+func TestConcurrentStreams(t *testing.T) {
+	t.Run("HP-21 each h2 stream is judged alone", func(t *testing.T) {
+		w := newWorld(t, nil)
+		cc := w.h2Conn()
+		var wg sync.WaitGroup
+		for i := range 60 {
+			wg.Go(func() {
+				path, want := fmt.Sprintf("/public/%d", i), 200
+				if i%3 == 0 {
+					path, want = fmt.Sprintf("/secret/%d", i), 403
+				}
+				resp, err := h2Path(w, cc, path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, _ := io.ReadAll(resp.Body)
+				if resp.StatusCode != want || want == 200 && string(body) != "origin: GET "+path {
+					t.Errorf("%s: got %d %s", path, resp.StatusCode, body)
+				}
+			})
+		}
+		wg.Wait()
+		w.denials(20)
+		for _, s := range w.tls.requests() {
+			if strings.HasPrefix(s.URI, "/secret") {
+				t.Errorf("%s arrived", s.URI)
+			}
+		}
+	})
+}
+
+func TestUpstreamHTTP1(t *testing.T) {
+	t.Run("USE-09 many requests on one connection, h1 on both legs", func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.tls.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
+		c := w.client(false)
+		for i := range 50 {
+			if status, body, _ := w.get(c, w.clearURL(fmt.Sprintf("/public/%d", i))); status != 200 || body != fmt.Sprintf("origin: GET /public/%d", i) {
+				t.Fatalf("request %d: got %d %q", i, status, body)
+			}
+		}
+		if n := w.plain.dials.Load(); n != 1 {
+			t.Errorf("%d connections upstream, want 1", n)
+		}
+		if got := w.plain.requests()[0].Proto; got != "HTTP/1.1" {
+			t.Errorf("upstream spoke %s", got)
+		}
+	})
+}
+
+func TestClientGone(t *testing.T) {
+	t.Run("the upstream request ends with the client", func(t *testing.T) {
+		w := newWorld(t, nil)
+		began, ended := make(chan struct{}), make(chan struct{})
+		w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+			close(began)
+			<-r.Context().Done()
+			close(ended)
+		}
+		c := w.inside()
+		fmt.Fprintf(c, "GET /public/a HTTP/1.1\r\nHost: allowed.example:%d\r\n\r\n", w.port)
+		<-began
+		c.Close()
+		select {
+		case <-ended:
+		case <-time.After(3 * time.Second):
+			t.Error("the upstream request went on")
+		}
+		if o := w.finished(1)[0].Outcome; o.Error != errClientGone {
+			t.Errorf("outcome: %+v", o)
+		}
+	})
+}
+
+func TestUpstreamBreaksOff(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the client sees the cut h2=%t", h2), func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
+				fmt.Fprint(rw, "half")
+				rw.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			resp, err := w.client(h2).Get(w.url("/public/a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, err := io.ReadAll(resp.Body); err == nil {
+				t.Errorf("got %q and no error", body)
+			}
+			if o := w.finished(1)[0].Outcome; o.Error != errUpstreamBroken {
+				t.Errorf("outcome: %+v", o)
+			}
+		})
+	}
+}

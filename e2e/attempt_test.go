@@ -184,6 +184,35 @@ func (a *attempt) wantExplained() {
 	}
 }
 
+// farSideNoRequest looks for no request at the far side; it may have been asked for
+// the hosts, and connections to them may have been opened: a bad certificate is only
+// seen then.
+func (a *attempt) farSideNoRequest(hosts ...string) *attempt {
+	a.t.Helper()
+	a.looked[farSide] = true
+	for _, e := range a.received {
+		a.errorf("the far side received %s %s%s", e.Method, e.Host, e.URI)
+	}
+	for _, q := range a.queries {
+		if !slices.Contains(hosts, q.Name) {
+			a.errorf("the far side was asked for %s %s", q.Name, q.Type)
+		}
+	}
+	return a
+}
+
+// farSideNames looks for nothing at the far side but questions for the hosts.
+func (a *attempt) farSideNames(hosts ...string) *attempt {
+	a.t.Helper()
+	a.farSideNoRequest(hosts...)
+	for _, p := range a.packets {
+		if p.Destination.Port() != 53 {
+			a.errorf("a %s packet to %s reached the far side", p.Protocol, p.Destination)
+		}
+	}
+	return a
+}
+
 // farSideNothing looks for nothing at all at the far side: no request, no name, no
 // connection, no packet.
 func (a *attempt) farSideNothing() *attempt {

@@ -20,6 +20,7 @@ func TestClientsReachTheFarSide(t *testing.T) {
 			w.direct(curl("--http1.1", url)).wantStatus(200).wantVersion("1.1").farSide(want)
 			w.direct(nodeFetch(url)).wantStatus(200).farSide(want)
 			w.direct(pythonGet(url)).wantStatus(200).farSide(want)
+			w.scupper("version").wantExit(0).farSideNothing()
 			w.direct(shell("id -u; echo $HOME")).wantStdout(w.at("home")).farSideNothing()
 		})
 	}
@@ -82,9 +83,12 @@ except ConnectionRefusedError: pass`, false))
 		"allowed":         {got, func(a *attempt) { a.wantAllowed(1) }, 1},
 		"within":          {got, func(a *attempt) { a.within(0) }, 1},
 		"other request":   {got, func(a *attempt) { a.farSide("GET https://api.example.com/y") }, 1},
-		"none expected":   {unnamed, func(a *attempt) { a.farSide() }, 4},        // 2 questions, 2 packets
-		"nothing, client": {got, func(a *attempt) { a.farSideNothing() }, 5},     // request, 2 questions, connection, SYN
-		"nothing, packet": {unnamed, func(a *attempt) { a.farSideNothing() }, 4}, // 2 questions, UDP, SYN
+		"none expected":   {unnamed, func(a *attempt) { a.farSide() }, 4}, // 2 questions, 2 packets
+		"no request":      {got, func(a *attempt) { a.farSideNoRequest("api.example.com") }, 1},
+		"no other name":   {unnamed, func(a *attempt) { a.farSideNoRequest("api.example.com") }, 2}, // 2 questions
+		"only names":      {unnamed, func(a *attempt) { a.farSideNames("secret.example.net") }, 2},  // 2 packets
+		"nothing, client": {got, func(a *attempt) { a.farSideNothing() }, 5},                        // request, 2 questions, connection, SYN
+		"nothing, packet": {unnamed, func(a *attempt) { a.farSideNothing() }, 4},                    // 2 questions, UDP, SYN
 	} {
 		r := &recorder{TB: t}
 		a := *tc.attempt

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -100,6 +101,7 @@ func startRegistry(w *world, packages []npmPackage) {
 	cmd.Dir = dir
 	// verdaccio keeps a list of its packages here, not beside its configuration.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "VERDACCIO_STORAGE_PATH=" + filepath.Join(dir, "storage")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	awaitListening(w.t, cmd)
 	w.inet.Forward(registryHost, &url.URL{Scheme: "http", Host: address})
 }

@@ -35,11 +35,13 @@ func users(t *testing.T) []user {
 	return []user{ordinaryUser(t)}
 }
 
+// attributes start a process as u that does not outlive the tests.
 func (u user) attributes() *syscall.SysProcAttr {
-	if os.Geteuid() != 0 || u.uid == 0 {
-		return &syscall.SysProcAttr{}
+	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() == 0 && u.uid != 0 {
+		attr.Credential = &syscall.Credential{Uid: uint32(u.uid), Gid: uint32(u.gid)}
 	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(u.uid), Gid: uint32(u.gid)}}
+	return attr
 }
 
 // path is where u finds programs. A made-up user must not depend on root's own.

@@ -136,7 +136,11 @@ func records(q dns.Question, addrs []netip.Addr) []dns.RR {
 }
 
 func (in *Internet) serveDNS() error {
-	for _, network := range []string{"udp4", "udp6"} {
+	networks := []string{"udp4"}
+	if hasIPv6() {
+		networks = append(networks, "udp6")
+	}
+	for _, network := range networks {
 		conn, err := dnsSocket(network)
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ type Exchange struct {
 	URI         string         `json:"uri"` // the request target as sent
 	Header      http.Header    `json:"header"`
 	Trailer     http.Header    `json:"trailer,omitempty"`
-	BodyLen     int64          `json:"bodyLen"`
+	BodyLen     int64          `json:"bodyLen"`    // what the handler read; the echo reads all
 	BodySHA256  string         `json:"bodySHA256"` // hex
 	BodyHead    string         `json:"bodyHead"`   // at most the first 4096 bytes
 	TLS         bool           `json:"tls"`
@@ -56,7 +56,7 @@ type Packet struct {
 }
 
 // Event is one line of Config.Log: exactly one field is set. An Exchange is
-// written when its handler has returned.
+// written when its handler has returned, a Connection to a raw port when it ends.
 type Event struct {
 	Request    *Exchange   `json:"request,omitempty"`
 	Query      *Query      `json:"query,omitempty"`
@@ -99,6 +99,12 @@ func (l *ledger) connection(c *Connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.connections = append(l.connections, c)
+}
+
+// ended writes a connection that will not change any more.
+func (l *ledger) ended(c *Connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.write(Event{Connection: c})
 }
 

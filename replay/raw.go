@@ -19,11 +19,13 @@ func (l *countedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.in.ledger.connection(l.in.connection(c))
+	record := newConnection(c)
+	l.in.ledger.connection(record)
+	l.in.ledger.ended(record)
 	return c, nil
 }
 
-func (in *Internet) connection(c net.Conn) *Connection {
+func newConnection(c net.Conn) *Connection {
 	return &Connection{Time: time.Now(), Source: addrPort(c.RemoteAddr()), Destination: addrPort(c.LocalAddr())}
 }
 
@@ -41,7 +43,7 @@ func (in *Internet) serveRaw(port uint16) error {
 			if err != nil {
 				return
 			}
-			record := in.connection(c)
+			record := newConnection(c)
 			in.ledger.connection(record)
 			if open.add(c) {
 				in.serving.Go(func() { in.drain(c, record); open.remove(c) })
@@ -52,6 +54,7 @@ func (in *Internet) serveRaw(port uint16) error {
 }
 
 func (in *Internet) drain(c net.Conn, record *Connection) {
+	defer in.ledger.ended(record)
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := c.Read(buf)

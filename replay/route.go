@@ -45,6 +45,9 @@ func everyAddressLocal() error {
 		return fmt.Errorf("bring lo up: %w", err)
 	}
 	for _, own := range []netip.Addr{ownAddr4, ownAddr6} {
+		if own.Is6() && !hasIPv6() {
+			continue
+		}
 		if err := addAddress(conn, lo.Index, own); err != nil {
 			return fmt.Errorf("add %s to lo: %w", own, err)
 		}
@@ -53,6 +56,12 @@ func everyAddressLocal() error {
 		}
 	}
 	return nil
+}
+
+// hasIPv6 is false where the kernel was started without it.
+func hasIPv6() bool {
+	_, err := os.Stat("/proc/net/if_inet6")
+	return err == nil
 }
 
 // linkUp sends RTM_NEWLINK with struct ifinfomsg (rtnetlink(7)).

@@ -154,27 +154,36 @@ func TestEachCheckCanFail(t *testing.T) {
 	}{
 		"unparsable": {Imports, map[string]string{"a/a.go": good}, map[string]string{"a/a.go": "pack"}, "parse a/a.go:1:1: expected 'package', found pack"},
 		"lengths": {
-			Lengths, map[string]string{"a/a.go": good, "a/a_test.go": good + strings.Repeat("\n", 500)},
-			map[string]string{"a/a.go": good + strings.Repeat("\n", 449)}, "a/a.go has 451 lines, more than 450",
+			Lengths,
+			map[string]string{"a/a.go": good, "a/a_test.go": good + strings.Repeat("\n", 500)},
+			map[string]string{"a/a.go": good + strings.Repeat("\n", 449)},
+			"a/a.go has 451 lines, more than 450",
 		},
 		"inits": {
-			Inits, map[string]string{"a/a.go": good + "func (t T) init() {}\n"},
-			map[string]string{"a/a.go": good + "func init() {}\n"}, "a/a.go:3:1: func init",
+			Inits,
+			map[string]string{"a/a.go": good + "func (t T) init() {}\n"},
+			map[string]string{"a/a.go": good + "func init() {}\n"},
+			"a/a.go:3:1: func init",
 		},
 		"no comment":   {Comments, map[string]string{"a/a.go": good}, map[string]string{"a/a.go": "package a\n"}, "package a has 0 package comments, want 1"},
 		"two comments": {Comments, map[string]string{"a/a.go": good}, map[string]string{"a/a.go": good, "a/b.go": good}, "package a has 2 package comments, want 1"},
 		"licence": {
-			Licence, map[string]string{"LICENSE": "Apache License Version 2.0, January 2004 END OF TERMS AND CONDITIONS"},
-			map[string]string{"LICENSE": "Apache License"}, `LICENSE does not contain "Version 2.0, January 2004"`,
+			Licence,
+			map[string]string{"LICENSE": "Apache License Version 2.0, January 2004 END OF TERMS AND CONDITIONS"},
+			map[string]string{"LICENSE": "Apache License"},
+			`LICENSE does not contain "Version 2.0, January 2004"`,
 		},
 		"seeds": {
-			Seeds, map[string]string{"a/a_test.go": good + "func FuzzA() {}\n", "a/testdata/fuzz/FuzzA/1": "seed"},
+			Seeds,
+			map[string]string{"a/a_test.go": good + "func FuzzA() {}\n", "a/testdata/fuzz/FuzzA/1": "seed"},
 			map[string]string{"a/a_test.go": good + "func FuzzA() {}\n", "a/testdata/fuzz/FuzzAB/1": "seed"},
 			"a/a_test.go: FuzzA has no seeds in a/testdata/fuzz/FuzzA/",
 		},
 		"mentions": {
 			func(t Tree) []Problem { return Mentions(t, map[string]string{"npm.example.com": "a host"}) },
-			map[string]string{"x.sh": "curl npm.example.net"}, map[string]string{"x.sh": "curl NPM.example.com"}, "x.sh names a host",
+			map[string]string{"x.sh": "curl npm.example.net"},
+			map[string]string{"x.sh": "curl NPM.example.com"},
+			"x.sh names a host",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

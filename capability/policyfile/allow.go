@@ -3,7 +3,6 @@ package policyfile
 import (
 	"fmt"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -74,8 +73,6 @@ func (s *source) methods(content *hcl.BodyContent, b *hcl.Block) []string {
 	return out
 }
 
-var variableInPath = regexp.MustCompile(`\{([A-Za-z0-9_]+)(\.\.\.)?\}`)
-
 func (s *source) path(content *hcl.BodyContent, b *hcl.Block) *capability.Template {
 	a := content.Attributes["path"]
 	if a == nil {
@@ -101,11 +98,11 @@ func (s *source) path(content *hcl.BodyContent, b *hcl.Block) *capability.Templa
 		s.fail(at, "not a path template", err.Error())
 		return nil
 	}
-	if _, err := capability.ParsePath(variableInPath.ReplaceAllString(text, "v")); err != nil {
+	if _, err := capability.ParsePath(mapVariables(text, func(string) string { return "v" })); err != nil {
 		s.fail(at, "no request has such a path", err.Error())
 		return nil
 	}
-	if m := variableInPath.FindStringSubmatch(text); m != nil && m[2] != "" && text == "/"+m[0] {
+	if names := variables(text); len(names) == 1 && text == "/{"+names[0]+"...}" {
 		s.warn(at, "the path is every path of the host", "name the functions that are needed, as in /v1/items/{id}")
 	}
 	return t
@@ -117,17 +114,14 @@ func (s *source) where(content *hcl.BodyContent, path string) map[string]capabil
 	if a == nil {
 		return nil
 	}
-	var variables []string
-	for _, m := range variableInPath.FindAllStringSubmatch(path, -1) {
-		variables = append(variables, m[1])
-	}
+	names := variables(path)
 	where := make(map[string]capability.Pattern)
 	items, _ := s.object(a.Expr, "where = { id = int }")
 	for _, i := range items {
 		p, ok := s.pattern(i.value)
 		switch {
-		case !slices.Contains(variables, i.key):
-			s.fail(i.at, fmt.Sprintf("the path has no variable {%s}", i.key), whereDetail(path, variables)+suggest(i.key, variables...))
+		case !slices.Contains(names, i.key):
+			s.fail(i.at, fmt.Sprintf("the path has no variable {%s}", i.key), whereDetail(path, names)+suggest(i.key, names...))
 		case ok:
 			where[i.key] = p
 		}
@@ -135,11 +129,11 @@ func (s *source) where(content *hcl.BodyContent, path string) map[string]capabil
 	return where
 }
 
-func whereDetail(path string, variables []string) string {
-	if len(variables) == 0 {
+func whereDetail(path string, names []string) string {
+	if len(names) == 0 {
 		return fmt.Sprintf("%q has no variables: they are written {name}", path)
 	}
-	return "its variables are " + strings.Join(variables, ", ")
+	return "its variables are " + strings.Join(names, ", ")
 }
 
 func (s *source) query(content *hcl.BodyContent) capability.QueryRule {
@@ -183,8 +177,6 @@ func (s *source) parameter(i item) (capability.ParameterRule, bool) {
 	return rule, ok
 }
 
-var headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&*+.^_|~-]{1,64}$")
-
 func (s *source) headers(content *hcl.BodyContent) []capability.HeaderRule {
 	a := content.Attributes["headers"]
 	if a == nil {
@@ -223,7 +215,7 @@ var reservedHeaders = map[string]string{
 }
 
 func headerTrouble(written, name string) (summary, detail string) {
-	if !headerForm.MatchString(written) {
+	if !isHeader(written) {
 		return fmt.Sprintf("%q is not a header name", written), "letters, digits and hyphens"
 	}
 	if why, reserved := reservedHeaders[name]; reserved {

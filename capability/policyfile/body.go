@@ -2,7 +2,6 @@ package policyfile
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -52,8 +51,6 @@ func (s *source) needsBody(methods []string, none *hcl.Attribute, b *hcl.Block) 
 // writes reports whether requests of the method usually have a body.
 func writes(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
 
-var mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
-
 func (s *source) bodyRule(b *hcl.Block) *capability.BodyRule {
 	content := s.content(b.Body, bodyBlock)
 	rule := &capability.BodyRule{}
@@ -61,7 +58,7 @@ func (s *source) bodyRule(b *hcl.Block) *capability.BodyRule {
 		s.fail(b.DefRange, "the body has no type", `write type = "application/json"`)
 	} else if v, ok := s.word(a.Expr); ok {
 		rule.Type = v
-		if !mediaType.MatchString(v) {
+		if !isMediaType(v) {
 			s.fail(a.Expr.Range(), fmt.Sprintf("%q is not a media type", v), `write it in lower case and without parameters: "application/json"`)
 		}
 	}

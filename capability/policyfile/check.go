@@ -45,9 +45,9 @@ func coversPath(a, b *capability.Template) bool {
 // skeleton is the template with its variables numbered in order.
 func skeleton(t *capability.Template) string {
 	names, _ := t.Variables()
-	return variableInPath.ReplaceAllStringFunc(t.String(), func(v string) string {
-		m := variableInPath.FindStringSubmatch(v)
-		return fmt.Sprintf("{%d%s}", slices.Index(names, m[1]), m[2])
+	return mapVariables(t.String(), func(name string) string {
+		single := strings.TrimSuffix(name, "...")
+		return fmt.Sprintf("{%d%s}", slices.Index(names, single), name[len(single):])
 	})
 }
 

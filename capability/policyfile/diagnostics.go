@@ -28,7 +28,8 @@ type Diagnostic struct {
 	End      capability.Position // one column past the last
 
 	context string // the blocks around it
-	source  []byte // the file it is in
+	source  []byte // the file it is in; nil: no line of it is shown
+	offset  int    // of Start in source
 }
 
 // String is one line: position, severity, summary, detail.
@@ -118,7 +119,7 @@ func (s *source) warn(at hcl.Range, summary, detail string) {
 }
 
 func (s *source) add(severity Severity, at hcl.Range, summary, detail string) {
-	d := Diagnostic{Severity: severity, Summary: escape(summary), Detail: escape(detail), source: s.text}
+	d := Diagnostic{Severity: severity, Summary: escape(summary), Detail: escape(detail), source: s.text, offset: at.Start.Byte}
 	d.Start = s.position(at.Start)
 	d.End = s.position(at.End)
 	if n, ok := s.nav.(interface{ ContextString(offset int) string }); ok {

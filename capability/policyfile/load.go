@@ -21,10 +21,10 @@ const Version = 1
 
 // Limits of what is read, so that a hostile file cannot exhaust the reader.
 const (
-	maxPolicy = 1 << 20  // bytes of a policy
-	maxNamed  = 64 << 20 // bytes of a file that a policy names; lockfiles are large
-	maxDepth  = 64       // of brackets
-	maxLine   = 20000    // tokens between two line breaks
+	maxPolicy    = 1 << 20  // bytes of a policy
+	maxNamed     = 64 << 20 // bytes of a file that a policy names; lockfiles are large
+	maxDepth     = 64       // of brackets
+	maxOperators = 1000     // which the language does not have
 )
 
 // File is a policy and what stands beside its grants.
@@ -126,7 +126,7 @@ func (s *source) syntax() *hclsyntax.Body {
 		return nil
 	}
 	if at, deep := tooDeep(s.name, s.text); deep {
-		s.fail(at, "too many brackets inside each other", fmt.Sprintf("a policy needs fewer than %d", maxDepth))
+		s.fail(at, "brackets or operators without end", "a policy is flat, and has no operators")
 		return nil
 	}
 	f, diags := hclsyntax.ParseConfig(s.text, s.name, hcl.InitialPos)
@@ -144,22 +144,21 @@ func (s *source) syntax() *hclsyntax.Body {
 	return body
 }
 
-// tooDeep finds nesting that would exhaust the stack of a recursive parser.
+// tooDeep finds nesting that would exhaust the stack of a recursive parser. Operators
+// nest without brackets; the language has none, so there is no need to tell how deep.
 func tooDeep(name string, text []byte) (hcl.Range, bool) {
 	tokens, _ := hclsyntax.LexConfig(text, name, hcl.InitialPos)
-	depth, unary := 0, 0
+	depth, operators := 0, 0
 	for _, t := range tokens {
 		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
 			depth++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
 			depth--
+		case hclsyntax.TokenMinus, hclsyntax.TokenBang, hclsyntax.TokenQuestion, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			operators++
 		}
-		unary++
-		if t.Type == hclsyntax.TokenNewline {
-			unary = 0
-		}
-		if depth > maxDepth || unary > maxLine {
+		if depth > maxDepth || operators > maxOperators {
 			return t.Range, true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/netip"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -166,8 +165,6 @@ func (p *parser) namedFile(e hcl.Expression) (text []byte, path string, ok bool)
 	return text, path, true
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-
 // label reads the name of a block and checks its form.
 func (s *source) label(b *hcl.Block) (string, hcl.Range) {
 	name, at := b.Labels[0], b.LabelRanges[0]
@@ -176,7 +173,7 @@ func (s *source) label(b *hcl.Block) (string, hcl.Range) {
 }
 
 func (s *source) checkName(name string, at hcl.Range) {
-	if !nameForm.MatchString(name) {
+	if !isName(name) {
 		s.fail(at, fmt.Sprintf("%q is not a name", name), "a name has 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or a digit")
 	}
 }
@@ -221,14 +218,12 @@ func (p *parser) roleGrants(e hcl.Expression) []string {
 	return grants
 }
 
-var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-
 func (s *source) environment(e hcl.Expression) []Variable {
 	items, _ := s.object(e, `environment = { CI = "1" }`)
 	var out []Variable
 	for _, i := range items {
 		v, ok := s.str(i.value)
-		if !variableForm.MatchString(i.key) {
+		if !isVariable(i.key) {
 			s.fail(i.at, fmt.Sprintf("%q is not the name of a variable", i.key), "letters, digits and underscores")
 			continue
 		}

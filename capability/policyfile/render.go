@@ -57,24 +57,43 @@ func (d Diagnostic) excerpt(b *bytes.Buffer, on, off string) {
 		fmt.Fprintf(b, ", in %s", d.context)
 	}
 	b.WriteByte('\n')
-	lines := bytes.Split(d.source, []byte("\n"))
-	if d.Start.Line < 1 || d.Start.Line > len(lines) {
+	if d.source == nil || d.offset > len(d.source) {
 		return
 	}
-	line := printableLine(string(lines[d.Start.Line-1]))
-	from, to := d.underlined(len(line))
+	line, from, to := window(printableLine(d.line()), d.Start.Column-1, d.width())
 	fmt.Fprintf(b, "%5d | %s\n", d.Start.Line, string(line))
 	fmt.Fprintf(b, "      | %s%s%s%s\n", blank(line[:from]), on, strings.Repeat("^", to-from), off)
 }
 
-// underlined is the part of a line of n characters that d is about.
-func (d Diagnostic) underlined(n int) (from, to int) {
-	from = min(max(d.Start.Column-1, 0), n)
-	to = n
-	if d.End.Line == d.Start.Line {
-		to = min(d.End.Column-1, n)
+// line is the line of the source that d begins on.
+func (d Diagnostic) line() string {
+	begin := bytes.LastIndexByte(d.source[:d.offset], '\n') + 1
+	line, _, _ := bytes.Cut(d.source[begin:], []byte("\n"))
+	return string(line)
+}
+
+// width is how many characters d is about on its first line.
+func (d Diagnostic) width() int {
+	if d.End.Line != d.Start.Line {
+		return maxExcerpt
 	}
-	return from, max(to, from+1)
+	return max(d.End.Column-d.Start.Column, 1)
+}
+
+// maxExcerpt is how much of a line is shown, in characters.
+const maxExcerpt = 200
+
+// window cuts a long line to the part that is underlined, and says from where to where
+// that is.
+func window(line []rune, from, width int) (part []rune, begin, end int) {
+	from = min(max(from, 0), len(line))
+	cut := 0
+	if len(line) > maxExcerpt {
+		cut = max(0, from-maxExcerpt/4)
+	}
+	part = line[cut:min(len(line), cut+maxExcerpt)]
+	begin = from - cut
+	return part, begin, max(min(begin+width, len(part)), begin+1)
 }
 
 // blank is as wide as the characters, tabs kept.

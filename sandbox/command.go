@@ -85,8 +85,9 @@ func invisible(name, full string) error {
 // installation guesses the directory that a program was installed to, from where its executable is.
 func installation(path string) string {
 	dir := filepath.Dir(path)
-	if filepath.Base(dir) == "bin" {
-		return filepath.Dir(dir)
+	home, _ := os.UserHomeDir()
+	if parent := filepath.Dir(dir); filepath.Base(dir) == "bin" && !inside(home, parent) {
+		return parent
 	}
 	return dir
 }

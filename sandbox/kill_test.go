@@ -21,7 +21,7 @@ const victimEnv, victimDir = "SANDBOX_TEST_VICTIM", "SANDBOX_TEST_DIR"
 // victim is a supervisor of its own: it runs a cage and is killed, or it runs where a part of the machine is missing and tells the exit code.
 func victim() int {
 	dir := os.Getenv(victimDir)
-	if os.Geteuid() == 0 && os.Getenv(victimEnv) != "marked" {
+	if os.Geteuid() == 0 && os.Getenv(victimEnv) != "marked" && os.Getenv(victimEnv) != "no idmap" {
 		// Root of a user namespace may map owners only on a file system of that namespace.
 		if err := privateRoom(dir); err != nil {
 			fmt.Println(err)
@@ -43,6 +43,11 @@ func victim() int {
 	case "resolved": // resolv.conf leads to a place that the sandbox does not have
 		config.Command = []string{"cat", "/etc/resolv.conf"}
 		if err := resolvedEtc(dir + "/etc"); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	case "no idmap":
+		if err := unix.Mount("ramfs", config.Workdir, "ramfs", 0, ""); err != nil {
 			fmt.Println(err)
 			return 1
 		}
@@ -128,6 +133,20 @@ func TestMissingParts(t *testing.T) {
 				t.Error("a placeholder is left")
 			}
 		})
+	}
+}
+
+// TestFolderThatCannotBeMapped is about root: an ordinary user needs no mapping.
+func TestFolderThatCannotBeMapped(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	cmd := newRoom(t).victim("no idmap")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != ExitEnvironment || !strings.Contains(string(out), "run scupper as the ordinary user") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

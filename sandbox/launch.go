@@ -55,7 +55,7 @@ func (l *launch) close() error {
 // process is the child that becomes bubblewrap.
 type process struct {
 	control *os.File
-	pid     int
+	handle  *os.Process
 	done    chan struct{} // closed when it has been waited for
 	state   *os.ProcessState
 	waitErr error
@@ -89,14 +89,15 @@ func (l *launch) start() (*process, error) {
 	if err := <-started; err != nil {
 		return nil, errors.Join(namespaceError(err), p.control.Close())
 	}
-	p.pid = cmd.Process.Pid
+	p.handle = cmd.Process
 	l.io.childStarted()
 	return p, nil
 }
 
 func (l *launch) command(control *os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", stageWord)
-	cmd.Env = []string{}
+	// For the Go runtime of the child, which lives for milliseconds; bubblewrap gets an empty environment.
+	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.io.child[0], l.io.child[1], l.io.child[2]
 	cmd.ExtraFiles = append([]*os.File{control}, l.files...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{

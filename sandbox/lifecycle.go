@@ -3,8 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"os"
 )
 
 // Start lets the command run.
@@ -61,14 +60,10 @@ func (c *Cage) Close() error {
 
 // kill ends the child, the first process of its namespace: the kernel ends all others with it.
 func (p *process) kill() error {
-	select {
-	case <-p.done:
-	default:
-		if err := unix.Kill(p.pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("kill the sandbox: %w", err)
-		}
-		<-p.done
+	if err := p.handle.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill the sandbox: %w", err)
 	}
+	<-p.done
 	// Closed by an earlier call perhaps.
 	_ = p.control.Close()
 	return nil

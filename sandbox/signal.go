@@ -40,7 +40,7 @@ func (c *Cage) commandPID() int {
 		return 0
 	default:
 	}
-	return onlyChild(onlyChild(c.process.pid))
+	return onlyChild(onlyChild(c.process.handle.Pid))
 }
 
 // onlyChild returns the first child of a process (proc_pid_task(5), children), or 0.

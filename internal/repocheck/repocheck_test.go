@@ -42,7 +42,7 @@ func output(t *testing.T, name string, args ...string) string {
 func TestRepository(t *testing.T) {
 	tree := repository(t)
 	checks := map[string]func(Tree) []Problem{
-		"imports": Imports, "lengths": Lengths, "inits": Inits, "comments": Comments, "licence": Licence, "seeds": Seeds,
+		"imports": Imports, "lengths": Lengths, "inits": Inits, "comments": Comments, "licence": Licence, "seeds": Seeds, "calls": Calls,
 		"mentions": func(tree Tree) []Problem { return Mentions(tree, unmentionable(t)) },
 	}
 	for name, check := range checks {
@@ -178,6 +178,18 @@ func TestEachCheckCanFail(t *testing.T) {
 			map[string]string{"a/a_test.go": good + "func FuzzA() {}\n", "a/testdata/fuzz/FuzzA/1": "seed"},
 			map[string]string{"a/a_test.go": good + "func FuzzA() {}\n", "a/testdata/fuzz/FuzzAB/1": "seed"},
 			"a/a_test.go: FuzzA has no seeds in a/testdata/fuzz/FuzzA/",
+		},
+		"exit": {
+			Calls, map[string]string{"cmd/scupper/a.go": "package main\nfunc main() { os.Exit(1) }\n", "a/a_test.go": "package a\nfunc f() { os.Exit(1) }\n"},
+			map[string]string{"a/a.go": "package a\nfunc f() { os.Exit(1) }\n"}, "a/a.go:2:12: call of os.Exit",
+		},
+		"panic": {
+			Calls, map[string]string{"a/a.go": "package a\nfunc f() { panic(http.ErrAbortHandler) }\n"},
+			map[string]string{"a/a.go": "package a\nfunc f() { panic(err) }\n"}, "a/a.go:2:12: call of panic",
+		},
+		"skip": {
+			Calls, map[string]string{"a/a_test.go": "package a\nfunc f() { b.Fatal(1) }\n"},
+			map[string]string{"a/a_test.go": "package a\nfunc f() { b.Skipf(``) }\n"}, "a/a_test.go:2:12: call of b.Skipf",
 		},
 		"mentions": {
 			func(t Tree) []Problem { return Mentions(t, map[string]string{"npm.example.com": "a host"}) },

@@ -165,9 +165,7 @@ func (g *Guard) spent() bool { return g.log.written.Load() >= g.config.Budget }
 // and answers it. A request without a time is judged now.
 func (g *Guard) Authorize(r *capability.Request) capability.Decision {
 	now := g.config.Now()
-	if r.Time.IsZero() {
-		r.Time = now
-	}
+	r = timed(r, now)
 	d := g.policy.Load().Decide(r)
 	if !d.Allowed() {
 		return g.once(r, d, "", 1)
@@ -185,12 +183,20 @@ func (g *Guard) Authorize(r *capability.Request) capability.Decision {
 	return d
 }
 
+// timed is r with a time: without one, no grant would ever have expired.
+func timed(r *capability.Request, now time.Time) *capability.Request {
+	if !r.Time.IsZero() {
+		return r
+	}
+	q := *r
+	q.Time = now
+	return &q
+}
+
 // Refuse records and answers the denial of r for a reason that an enforcer found. The
 // grant that would have covered r stays named.
 func (g *Guard) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
-	if r.Time.IsZero() {
-		r.Time = g.config.Now()
-	}
+	r = timed(r, g.config.Now())
 	if reason.Malformed() {
 		return g.once(r, capability.Deny(reason), "", 1)
 	}

@@ -130,8 +130,11 @@ func (t *totals) summary(run string, records int64, took time.Duration) Summary 
 
 // asked says in one line what a request was.
 func asked(rec *Record) string {
-	host := cmp.Or(rec.Host, rec.Address, rec.Excerpt, "unknown")
-	if strings.Contains(host, ":") && rec.Excerpt != host {
+	host := cmp.Or(rec.Host, rec.Address)
+	if host == "" {
+		return strings.Join(strings.Fields(rec.Kind+" "+rec.Protocol+" "+rec.Excerpt), " ")
+	}
+	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
 	at := host

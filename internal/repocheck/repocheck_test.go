@@ -180,16 +180,22 @@ func TestEachCheckCanFail(t *testing.T) {
 			"a/a_test.go: FuzzA has no seeds in a/testdata/fuzz/FuzzA/",
 		},
 		"exit": {
-			Calls, map[string]string{"cmd/scupper/a.go": "package main\nfunc main() { os.Exit(1) }\n", "a/a_test.go": "package a\nfunc f() { os.Exit(1) }\n"},
-			map[string]string{"a/a.go": "package a\nfunc f() { os.Exit(1) }\n"}, "a/a.go:2:12: call of os.Exit",
+			Calls,
+			map[string]string{"cmd/scupper/a.go": "package main\nfunc main() { os.Exit(1) }\n", "a/a_test.go": "package a\nfunc f() { os.Exit(1) }\n"},
+			map[string]string{"a/a.go": "package a\nfunc f() { os.Exit(1) }\n"},
+			"a/a.go:2:12: call of os.Exit",
 		},
 		"panic": {
-			Calls, map[string]string{"a/a.go": "package a\nfunc f() { panic(http.ErrAbortHandler) }\n"},
-			map[string]string{"a/a.go": "package a\nfunc f() { panic(err) }\n"}, "a/a.go:2:12: call of panic",
+			Calls,
+			map[string]string{"a/a.go": "package a\nfunc f() { panic(http.ErrAbortHandler) }\n"},
+			map[string]string{"a/a.go": "package a\nfunc f() { panic(err) }\n"},
+			"a/a.go:2:12: call of panic",
 		},
 		"skip": {
-			Calls, map[string]string{"a/a_test.go": "package a\nfunc f() { b.Fatal(1) }\n"},
-			map[string]string{"a/a_test.go": "package a\nfunc f() { b.Skipf(``) }\n"}, "a/a_test.go:2:12: call of b.Skipf",
+			Calls,
+			map[string]string{"a/a_test.go": "package a\nfunc f() { b.Fatal(1) }\n"},
+			map[string]string{"a/a_test.go": "package a\nfunc f() { b.Skipf(``) }\n"},
+			"a/a_test.go:2:12: call of b.Skipf",
 		},
 		"mentions": {
 			func(t Tree) []Problem { return Mentions(t, map[string]string{"npm.example.com": "a host"}) },

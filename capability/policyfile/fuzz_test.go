@@ -19,7 +19,7 @@ func seeds(t testing.TB) [][]byte {
 		t.Fatalf("seeds in testdata: %v, %v", names, err)
 	}
 	var out [][]byte
-	for _, n := range append(names, examplePath, "../presets/npm.hcl") {
+	for _, n := range append(names, examplePath) {
 		text, err := os.ReadFile(n)
 		if err != nil {
 			t.Fatal(err)

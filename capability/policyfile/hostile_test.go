@@ -10,7 +10,7 @@ import (
 
 // TestHostileText: texts that would exhaust a recursive reader are refused.
 func TestHostileText(t *testing.T) {
-	const most = maxPolicy - 64
+	const most = maxPolicy / 8
 	for name, text := range map[string]string{
 		"round brackets":  "version = " + strings.Repeat("(", most),
 		"square brackets": "version = " + strings.Repeat("[", most),
@@ -28,8 +28,8 @@ func TestHostileText(t *testing.T) {
 		"size":            strings.Repeat("\n", maxPolicy+1),
 	} {
 		file, diags := Parse("policy.hcl", []byte(text), Options{})
-		if !diags.HasErrors() || len(diags) > 3 || len(file.Policy.Grants()) > 0 {
-			t.Errorf("%s: got %d diagnostics", name, len(diags))
+		if len(diags) != 1 || !strings.Contains(diags[0].Summary, "without end") && name != "size" || len(file.Policy.Grants()) > 0 {
+			t.Errorf("%s: got %d diagnostics, the first %.200v", name, len(diags), diags[0])
 		}
 	}
 }

@@ -26,19 +26,19 @@ type preset struct {
 
 // Argument is one thing that a preset has to be told.
 type Argument struct {
-	Name     string
-	Type     string // "url" or "npm_lockfile"
-	Required bool
-	Example  string
-	About    string
+	Name     string `json:"name"`
+	Type     string `json:"type"` // "url" or "npm_lockfile"
+	Required bool   `json:"required"`
+	Example  string `json:"example"`
+	About    string `json:"about"`
 }
 
 // Preset describes a preset.
 type Preset struct {
-	Name      string
-	Version   int64
-	Summary   string
-	Arguments []Argument
+	Name      string     `json:"name"`
+	Version   int64      `json:"version"`
+	Summary   string     `json:"summary"`
+	Arguments []Argument `json:"arguments"`
 }
 
 var (

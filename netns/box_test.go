@@ -92,13 +92,22 @@ func newBox(t *testing.T, script string) *box {
 		t.Fatal(err)
 	}
 	theirs.Close()
-	b.sockets, err = Receive(fds[0])
+	b.sockets, err = receive(fds[0])
 	if err != nil {
 		b.cmd.Wait()
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.sockets.Close() })
 	return b
+}
+
+func receive(fd int) (Sockets, error) {
+	message, oob := make([]byte, 32), make([]byte, 256)
+	n, oobn, flags, _, err := unix.Recvmsg(fd, message, oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return Sockets{}, err
+	}
+	return Parse(message[:n], oob[:oobn], flags)
 }
 
 // run serves the sockets, lets the attacker go and returns what it found.

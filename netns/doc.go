@@ -10,7 +10,8 @@
 //	err = made.Send(conn) // SCM_RIGHTS over a SOCK_SEQPACKET socket
 //
 //	// parent
-//	sockets, err := netns.Receive(conn)
+//	n, oobn, flags, _, err := unix.Recvmsg(conn, message, oob, unix.MSG_CMSG_CLOEXEC)
+//	sockets, err := netns.Parse(message[:n], oob[:oobn], flags)
 //	for _, l := range sockets.TCP { go serve(l) } // Accept: LocalAddr is where the client wanted to go
 //	for { p, err := sockets.Packets.Next() }      // what nobody serves
 //

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSockets is more than a namespace has; the kernel's own limit (SCM_MAX_FD) is 253.
-const maxSockets = 32
-
 // Send hands the sockets to the process at the other end of a SOCK_SEQPACKET socket and closes this process's copies.
 func (m *Made) Send(fd int) error {
 	kinds := make([]byte, 0, len(m.files))
@@ -40,18 +37,8 @@ type Sockets struct {
 	Packets *PacketLog
 }
 
-// Receive takes the sockets that Send sent over fd. It blocks until they arrive; a closed peer is io.ErrUnexpectedEOF.
-func Receive(fd int) (Sockets, error) {
-	kinds := make([]byte, maxSockets)
-	oob := make([]byte, unix.CmsgSpace(4*maxSockets))
-	n, oobn, flags, _, err := unix.Recvmsg(fd, kinds, oob, unix.MSG_CMSG_CLOEXEC)
-	if err != nil {
-		return Sockets{}, fmt.Errorf("receive sockets: %w", err)
-	}
-	return Parse(kinds[:n], oob[:oobn], flags)
-}
-
-// Parse makes Sockets of a received message: its bytes, its control message and its flags.
+// Parse makes Sockets of the message that Send sent, as recvmsg(2) returned it: its bytes, its control message and its flags. The descriptors in it
+// are closed or belong to the result.
 func Parse(kinds, oob []byte, flags int) (Sockets, error) {
 	fds, err := rights(oob)
 	files := make([]*os.File, 0, len(fds))

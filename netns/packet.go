@@ -23,12 +23,19 @@ type Packet struct {
 	Lost uint32
 }
 
+// fragmentOffset is the part of an IPv4 header (RFC 791) that is not 0 where the transport header was in an earlier fragment.
+const fragmentOffset = 0x1fff
+
 // parsePacket reads the headers of an IP packet that may be cut short. Extension headers of IPv6 are not followed: such a packet has the protocol
 // number of the first of them and no ports.
 func parsePacket(b []byte) Packet {
 	if len(b) >= 20 && b[0]>>4 == 4 {
 		src, dst := netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
 		header := int(b[0]&15) * 4
+		if binary.BigEndian.Uint16(b[6:])&fragmentOffset != 0 {
+			return Packet{Proto: b[9], Src: netip.AddrPortFrom(src, 0), Dst: netip.AddrPortFrom(dst, 0), Length: int(binary.BigEndian.Uint16(b[2:])),
+				Head: b[min(header, len(b)):]}
+		}
 		return parseTransport(b[9], src, dst, int(binary.BigEndian.Uint16(b[2:])), b[min(header, len(b)):])
 	}
 	if len(b) >= 40 && b[0]>>4 == 6 {

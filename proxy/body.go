@@ -27,16 +27,11 @@ func (x *exchange) upload() *uploadBody {
 	return &uploadBody{x: x, from: x.r.Body, left: x.d.Allow.Body.Max}
 }
 
-// early marks an HTTP/1 answer that comes before the end of its request as the last
-// one of the connection. net/http loses its place when a handler returns while a
-// transport still reads the body, and takes the rest of it for the next request.
+// early makes an answer that comes before the end of its request the last one of the
+// connection.
 func (x *exchange) early(h http.Header) {
-	if x.body == nil || x.body.done.Load() {
-		return
-	}
-	if s, ok := x.r.Context().Value(connKey{}).(*stream); ok {
-		s.early.Store(true)
-		h.Set("Connection", "close")
+	if x.body != nil && !x.body.done.Load() {
+		endAfter(x.r, h)
 	}
 }
 
@@ -74,20 +69,20 @@ func (x *exchange) cut(reason capability.Reason) error {
 type downloadBody struct {
 	x       *exchange
 	from    io.ReadCloser
-	length  int64 // -1: unknown
+	resp    *http.Response
 	flusher http.Flusher
 }
 
 func (x *exchange) download(resp *http.Response) io.ReadCloser {
 	f, _ := x.w.(http.Flusher)
-	return &downloadBody{x: x, from: resp.Body, length: resp.ContentLength, flusher: f}
+	return &downloadBody{x: x, from: resp.Body, resp: resp, flusher: f}
 }
 
 // WriteTo is what goproxy's io.Copy calls.
 func (b *downloadBody) WriteTo(w io.Writer) (total int64, err error) {
 	buf := b.x.p.buffers.Get().(*[chunk]byte)
 	defer b.x.p.buffers.Put(buf)
-	if b.length < 0 {
+	if b.resp.ContentLength < 0 {
 		b.flush() // an event stream may say nothing for long after its head
 	}
 	for {
@@ -97,7 +92,7 @@ func (b *downloadBody) WriteTo(w io.Writer) (total int64, err error) {
 				b.x.fail(failure{kind: errClientGone, cause: err})
 				return total, err
 			}
-			if total += int64(n); total != b.length && rerr == nil {
+			if total += int64(n); total != b.resp.ContentLength && rerr == nil {
 				b.flush()
 			}
 		}
@@ -116,7 +111,9 @@ func (b *downloadBody) Read(buf []byte) (int, error) {
 	if n > 0 && !b.x.spend(0, int64(n)) {
 		return 0, b.x.failed.Load()
 	}
-	if err != nil && err != io.EOF {
+	if err == io.EOF {
+		strip(b.resp.Trailer) // now complete
+	} else if err != nil {
 		b.x.fail(classify(err))
 	}
 	return n, err

@@ -26,11 +26,11 @@ const (
 // CA issues the certificates that clients of one run see. Its key exists in memory
 // only, and no other run trusts it.
 type CA struct {
-	cert  *x509.Certificate
-	key   *ecdsa.PrivateKey
-	leafK *ecdsa.PrivateKey // one for all leaves: whoever has one has this process
-	cache *leaves
-	mint  singleflight.Group
+	cert    *x509.Certificate
+	key     *ecdsa.PrivateKey
+	leafKey *ecdsa.PrivateKey // one for all leaves: whoever has one has this process
+	cache   *leaves
+	mint    singleflight.Group
 }
 
 // NewCA makes a CA that is valid for a year from now: ECDSA P-256, able to sign
@@ -59,7 +59,7 @@ func NewCA(now time.Time) (*CA, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read back CA certificate: %w", err)
 	}
-	return &CA{cert: cert, key: key, leafK: leafKey, cache: newLeaves(maxLeaves)}, nil
+	return &CA{cert: cert, key: key, leafKey: leafKey, cache: newLeaves(maxLeaves)}, nil
 }
 
 // CertPEM is the CA's certificate, to be added to the clients' trust.
@@ -110,7 +110,7 @@ func (ca *CA) issue(host capability.Host) (*tls.Certificate, error) {
 	} else {
 		t.DNSNames = []string{string(host)}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, ca.cert, ca.leafK.Public(), ca.key)
+	der, err := x509.CreateCertificate(rand.Reader, t, ca.cert, ca.leafKey.Public(), ca.key)
 	if err != nil {
 		return nil, err
 	}
@@ -118,5 +118,5 @@ func (ca *CA) issue(host capability.Host) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: ca.leafK, Leaf: parsed}, nil
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: ca.leafKey, Leaf: parsed}, nil
 }

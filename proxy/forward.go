@@ -43,7 +43,10 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Re
 	x := &exchange{p: p, w: w, r: r, q: q, d: d}
 	defer x.finish()
 	up := x.request()
-	if !x.spend(headSize(up), 0) {
+	if up.URL.Opaque == "" {
+		x.fail(*denied(capability.PathNotGranted)) // net/url would make "/" of it
+	}
+	if x.failed.Load() != nil || !x.spend(headSize(up), 0) {
 		x.answerFailure()
 		return
 	}

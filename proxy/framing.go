@@ -28,6 +28,7 @@ type stream struct {
 	bad   atomic.Pointer[violation]
 	broke atomic.Bool // inside a body
 	early atomic.Bool // an answer did not wait for the end of its request
+	begun atomic.Bool // a head has begun and not ended
 }
 
 // phase is what the next bytes of a stream are.
@@ -133,6 +134,7 @@ func (s *stream) fill() error {
 	n, err := s.Conn.Read(s.buf[len(s.buf):cap(s.buf)])
 	s.buf = s.buf[:len(s.buf)+n]
 	if n > 0 {
+		s.begun.Store(s.phase == inHead)
 		return nil
 	}
 	return err
@@ -155,13 +157,20 @@ func (s *stream) advance() (progress bool, err error) {
 }
 
 func (s *stream) advanceHead() bool {
+	if len(s.buf) == 0 {
+		return false
+	}
 	end := bytes.Index(s.buf, []byte("\r\n\r\n"))
 	if end < 0 && len(s.buf) > s.link.front.p.cfg.Limits.HeaderBytes {
 		s.violate(violation{reason: capability.MalformedRequest, tooLarge: true})
 		return true
 	}
-	if end < 0 {
+	if end < 0 && isTokenByte(s.buf[0]) {
 		return false
+	}
+	if end < 0 { // TLS, most likely: there is no point in waiting for more
+		s.violate(violation{reason: capability.MalformedRequest})
+		return true
 	}
 	if end > s.link.front.p.cfg.Limits.HeaderBytes {
 		s.violate(violation{reason: capability.MalformedRequest, tooLarge: true})
@@ -172,6 +181,7 @@ func (s *stream) advanceHead() bool {
 		s.violate(violation{reason: reason})
 		return true
 	}
+	s.begun.Store(false)
 	s.heads++
 	s.ready = end + 4
 	switch {
@@ -191,6 +201,7 @@ func (s *stream) violate(v violation) {
 	line, _, _ = bytes.Cut(line, []byte("?")) // queries are not recorded in the clear
 	v.index, v.excerpt = s.heads, excerpt(string(line))
 	s.bad.Store(&v)
+	s.begun.Store(false)
 	s.heads++
 	s.buf, s.phase = []byte(substitute), atEnd
 	s.ready = len(s.buf)
@@ -237,9 +248,6 @@ func (s *stream) broken() error {
 	s.broke.Store(true)
 	return denied(capability.MalformedRequest)
 }
-
-// partial reports whether a head had begun when the stream closed.
-func (s *stream) partial() bool { return s.phase == inHead && len(s.buf) > 0 }
 
 // violation is the violation that the request with number n stands for.
 func (s *stream) violation(n int) *violation {

@@ -31,7 +31,7 @@ func readHead(b []byte, l *link) (head, capability.Reason) {
 	if !ok || !h.line.parse(line) {
 		return h, capability.MalformedRequest
 	}
-	switch clean := allBytes(h.line.target, isTargetByte); {
+	switch clean := isTarget(h.line.target); {
 	case !clean && h.line.target[0] == '/':
 		return h, capability.MalformedPath
 	case !clean:
@@ -137,7 +137,7 @@ func (h *head) agrees(l *link) capability.Reason {
 		return capability.MalformedHost
 	case a.host != b.host:
 		return capability.AuthorityMismatch
-	case a.port != b.port && strings.Contains(string(h.host), ":"):
+	case a.port != b.port && (!h.connect || strings.Contains(string(h.host), ":")): // some clients leave it out
 		return capability.AuthorityMismatch
 	}
 	return capability.Granted
@@ -161,7 +161,15 @@ func allBytes(b []byte, class func(byte) bool) bool {
 	return true
 }
 
-func isTargetByte(c byte) bool { return c > ' ' && c < 0x7f }
+// isTarget: visible ASCII with whole percent escapes; net/http answers the rest itself.
+func isTarget(b []byte) bool {
+	for i, c := range b {
+		if c <= ' ' || c >= 0x7f || c == '%' && (i+2 >= len(b) || !isHexByte(b[i+1]) || !isHexByte(b[i+2])) {
+			return false
+		}
+	}
+	return true
+}
 
 func isValueByte(c byte) bool { return c >= ' ' && c != 0x7f || c == '\t' }
 

@@ -139,7 +139,7 @@ func (p *Proxy) watch(c net.Conn, state http.ConnState) {
 		l.pending.Store(true)
 	case http.StateClosed:
 		s, ok := c.(*stream)
-		if l.pending.Swap(false) || ok && s.partial() {
+		if l.pending.Swap(false) || ok && s.begun.Load() {
 			p.cfg.Authority.Refuse(l.request(capability.KindHTTP), l.malformed())
 		}
 	}

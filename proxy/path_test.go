@@ -35,6 +35,7 @@ var paths = []struct {
 	{"PATH-03 encoded slash in a variable", "/public/a%2fb", "", capability.PathNotGranted},
 	{"rendered", "/%70ublic/a", "/public/a", ""},
 	{"rendered variable", "/public/%61%2Db", "/public/a-b", ""},
+	{"broken escape", "/public/%zz", "", capability.MalformedPath},
 	{"NUL", "/public/a%00b", "", capability.MalformedPath},
 	{"CRLF", "/public/a%0d%0ab", "", capability.MalformedPath},
 	{"overlong", "/public/%c0%af", "", capability.MalformedPath},
@@ -65,7 +66,7 @@ func TestPaths(t *testing.T) {
 			status, body := w.say(w.inside(), "GET "+row.send+" HTTP/1.1\r\nHost: HOST\r\n\r\n")
 			w.arrived(t, row.want, row.reason, status, body)
 		})
-		if strings.HasPrefix(row.send, "//") { // the test's client does not send that
+		if strings.HasPrefix(row.send, "//") || row.id == "broken escape" { // not sent, or reset by net/http
 			continue
 		}
 		t.Run(row.id+" over h2", func(t *testing.T) {

@@ -47,12 +47,22 @@ func refuseWith(w http.ResponseWriter, r *http.Request, d capability.Decision, s
 	if strings.HasPrefix(r.RequestURI, "/") && d.Reason == capability.MalformedRequest && asProxy(r) {
 		detail = "this is a proxy: send CONNECT, or the whole URL as the request target"
 	}
-	if r.ProtoMajor == 1 && (status == http.StatusBadRequest || r.Method == http.MethodConnect) {
-		w.Header().Set("Connection", "close") // what follows may be no request
+	if status == http.StatusBadRequest || r.Method == http.MethodConnect || r.ContentLength != 0 {
+		endAfter(r, w.Header()) // what follows may be no request
 	}
 	write(w, r, problem{
 		Title: "refused by scupper", Status: status, Reason: string(d.Reason), ID: d.ID, Detail: detail,
 	})
+}
+
+// endAfter makes the answer with header h the last one of an HTTP/1 connection.
+// net/http loses its place when a handler leaves a body behind that it did not wait
+// for, and would take the rest of it for the next request.
+func endAfter(r *http.Request, h http.Header) {
+	if s, ok := r.Context().Value(connKey{}).(*stream); ok {
+		s.early.Store(true)
+		h.Set("Connection", "close")
+	}
 }
 
 func asProxy(r *http.Request) bool {

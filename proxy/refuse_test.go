@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -68,6 +69,15 @@ func TestProblem(t *testing.T) {
 		status, body := w.say(w.dial(w.explicit), "GET / HTTP/1.1\r\nHost: HOST\r\n\r\n")
 		if status != 400 || !strings.Contains(body, "this is a proxy") {
 			t.Errorf("got %d %s", status, body)
+		}
+	})
+	t.Run("TLS to the explicit port is answered at once", func(t *testing.T) {
+		begun := time.Now()
+		if _, err := tls.Dial("tcp", w.explicit, &tls.Config{ServerName: "allowed.example"}); err == nil {
+			t.Error("the handshake completed")
+		}
+		if took := time.Since(begun); took > 500*time.Millisecond {
+			t.Errorf("it took %v", took)
 		}
 	})
 	t.Run("USE-31 twenty tunnels without credentials", func(t *testing.T) {

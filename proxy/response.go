@@ -25,6 +25,7 @@ func (x *exchange) response(resp *http.Response) *http.Response {
 		return x.failure(failure{kind: errUpstreamBroken, cause: errStatus})
 	}
 	strip(resp.Header)
+	strip(resp.Trailer)
 	if bodyless(resp.StatusCode) {
 		delete(resp.Header, "Content-Length")
 	}

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bufio"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"fmt"
 	"hash"
@@ -414,7 +413,6 @@ func TestConcurrentStreams(t *testing.T) {
 func TestUpstreamHTTP1(t *testing.T) {
 	t.Run("USE-09 many requests on one connection, h1 on both legs", func(t *testing.T) {
 		w := newWorld(t, nil)
-		w.tls.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
 		c := w.client(false)
 		for i := range 50 {
 			if status, body, _ := w.get(c, w.clearURL(fmt.Sprintf("/public/%d", i))); status != 200 || body != fmt.Sprintf("origin: GET /public/%d", i) {
@@ -426,6 +424,29 @@ func TestUpstreamHTTP1(t *testing.T) {
 		}
 		if got := w.plain.requests()[0].Proto; got != "HTTP/1.1" {
 			t.Errorf("upstream spoke %s", got)
+		}
+	})
+}
+
+func TestKeepAliveWithBodies(t *testing.T) {
+	t.Run("USE-09 bodies, known and chunked, on one connection", func(t *testing.T) {
+		w := newWorld(t, nil)
+		c := w.inside()
+		br := bufio.NewReader(c)
+		const post = "POST /notes HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
+		for i := range 20 {
+			send := post + "Content-Length: 2\r\n\r\n{}"
+			if i%2 == 1 {
+				send = post + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
+			}
+			if status, _, err := w.exchange(c, br, send); status != 200 {
+				t.Fatalf("request %d: got %d, %v", i, status, err)
+			}
+		}
+		for _, s := range w.tls.requests() {
+			if s.Body != "{}" {
+				t.Errorf("far side saw %+v", s)
+			}
 		}
 	})
 }

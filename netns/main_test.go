@@ -38,7 +38,9 @@ func TestMain(m *testing.M) {
 
 // fuzzing processes talk over inherited descriptors and need no namespace.
 func fuzzing() bool {
-	return slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.fuzz=") || strings.HasPrefix(a, "-test.fuzzworker") })
+	return slices.ContainsFunc(os.Args, func(a string) bool {
+		return strings.HasPrefix(a, "-test.fuzz=") || strings.HasPrefix(a, "-test.fuzzworker")
+	})
 }
 
 func again(role string) error {

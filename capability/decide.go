@@ -5,7 +5,7 @@ package capability
 // cannot be judged is denied.
 func (p *Policy) Decide(r *Request) Decision {
 	if r.Kind == KindPacket {
-		return Deny(ProtocolNotGranted)
+		return Deny(packetReason(r))
 	}
 	exact, under := p.lookup(r.Host)
 	if exact == nil && under == nil {
@@ -20,6 +20,14 @@ func (p *Policy) Decide(r *Request) Decision {
 		return decideHTTP(r, exact, under)
 	}
 	return Deny(Undecided)
+}
+
+// packetReason tells a TCP port that no grant uses from a protocol that none can.
+func packetReason(r *Request) Reason {
+	if r.Protocol == "tcp" {
+		return PortNotGranted
+	}
+	return ProtocolNotGranted
 }
 
 // unknownHost tells an address that nobody granted from a name that nobody granted.

@@ -27,7 +27,7 @@ type Config struct {
 	Cage  CageConfig   // the sandbox; ports and trust are filled in by Run
 	Audit audit.Config // the policy and the log; controls are filled in by Run
 
-	Overrides     []proxy.Override // names pointed elsewhere by the operator
+	Resolve       []string         // HOST:PORT:ADDR[:PORT]: names pointed elsewhere by the operator
 	UpstreamRoots *x509.CertPool   // nil: the system's
 	Resolver      proxy.Resolver   // nil: the system's
 	Signals       <-chan os.Signal // for the command; may be nil
@@ -50,6 +50,10 @@ var (
 // enforcer ends, the sandbox ends. An error means that the command did not run, or
 // that the run was ended before the command was done.
 func Run(ctx context.Context, config Config) (result Result, err error) {
+	overrides, err := parseOverrides(config.Resolve)
+	if err != nil {
+		return result, err
+	}
 	ca, err := proxy.NewCA(time.Now())
 	if err != nil {
 		return result, fmt.Errorf("make the run's authority: %w", err)
@@ -63,7 +67,7 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	}
 	defer func() { err = errors.Join(err, cage.Close()) }()
 
-	config.Audit.Controls = cage.Controls()
+	config.Audit.Controls, config.Audit.Overrides = cage.Controls(), config.Resolve
 	guard, err := audit.New(config.Audit)
 	if err != nil {
 		return result, &Error{Code: ExitSandbox, Doing: "open the audit log", Err: err, Hint: "nothing runs without a log: free space, or name another place with --audit DIR"}
@@ -75,7 +79,7 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	}()
 
 	sockets := cage.Sockets()
-	enforcers, err := newEnforcers(config, ca, guard, len(sockets.TCP) > 1)
+	enforcers, err := newEnforcers(config, overrides, ca, guard, len(sockets.TCP) > 1)
 	if err != nil {
 		return result, err
 	}
@@ -92,6 +96,18 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	cageErr := cage.Stop()
 	stop()
 	return result, errors.Join(err, cageErr, group.Wait())
+}
+
+func parseOverrides(texts []string) ([]proxy.Override, error) {
+	var overrides []proxy.Override
+	for _, text := range texts {
+		o, err := proxy.ParseOverride(text)
+		if err != nil {
+			return nil, usage("as curl has it: --resolve api.example.com:443:192.0.2.7:8443", "%v", err)
+		}
+		overrides = append(overrides, o)
+	}
+	return overrides, nil
 }
 
 // ports are the TCP ports that the policy grants.
@@ -137,7 +153,7 @@ type enforcers struct {
 
 // newEnforcers makes them for one run. Where the namespace has no IPv6, names have no
 // IPv6 addresses either.
-func newEnforcers(config Config, ca *proxy.CA, guard *audit.Guard, ipv6 bool) (*enforcers, error) {
+func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard *audit.Guard, ipv6 bool) (*enforcers, error) {
 	policy := config.Audit.Policy
 	if policy == nil {
 		policy = new(capability.Policy)
@@ -145,7 +161,7 @@ func newEnforcers(config Config, ca *proxy.CA, guard *audit.Guard, ipv6 bool) (*
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
 		Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
-		Overrides: config.Overrides, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
+		Overrides: overrides, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
 	})
 	if err != nil {
 		return nil, err

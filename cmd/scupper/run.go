@@ -15,7 +15,6 @@ import (
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability/policyfile"
-	"scupper.dev/scupper/proxy"
 	"scupper.dev/scupper/sandbox"
 )
 
@@ -108,7 +107,7 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 			Command: command, Workdir: c.Workdir, RO: c.RO, RW: c.RW, StateDir: state, Forbidden: []string{auditDir},
 			LookupEnv: app.Env, Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr,
 		},
-		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version(), Overrides: c.Resolve},
+		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version()},
 	}
 	if err := c.usePolicy(&config, file, path); err != nil {
 		return sandbox.Config{}, err
@@ -156,13 +155,7 @@ func resolver(server string) *net.Resolver {
 
 // useFlags puts the operator's word into config, above the policy's.
 func (c *RunCmd) useFlags(config *sandbox.Config, app *App) error {
-	for _, s := range c.Resolve {
-		o, err := proxy.ParseOverride(s)
-		if err != nil {
-			return &exitError{code: exitUsage, err: err}
-		}
-		config.Overrides = append(config.Overrides, o)
-	}
+	config.Resolve = c.Resolve
 	for _, path := range c.UpstreamCA {
 		pem, err := os.ReadFile(path)
 		if err != nil {

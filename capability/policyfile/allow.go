@@ -13,12 +13,15 @@ import (
 
 func (p *parser) allows(g *capability.Grant, content *hcl.BodyContent, b *hcl.Block) {
 	found, elsewhere := false, false
+	var earlier []reviewed
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "allow":
 			found = true
 			if a, ok := p.allow(inner); ok {
-				p.checkDead(g, a, inner.DefRange)
+				r := review(a)
+				p.checkDead(earlier, r, inner.DefRange)
+				earlier = append(earlier, r)
 				g.Allows = append(g.Allows, a)
 			}
 		case "git":

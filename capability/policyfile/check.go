@@ -10,36 +10,45 @@ import (
 	"scupper.dev/scupper/capability"
 )
 
+// reviewed is an allow block that later ones are compared with.
+type reviewed struct {
+	*capability.Allow
+	paths   string          // equal for templates that match the same paths
+	literal capability.Path // the one path, where there are no variables
+}
+
+func review(a *capability.Allow) reviewed {
+	r := reviewed{Allow: a, paths: skeleton(a.Path)}
+	names, patterns := a.Path.Variables()
+	for _, p := range patterns {
+		r.paths += " " + p.String()
+	}
+	if len(names) == 0 {
+		r.literal, _ = capability.ParsePath(a.Path.String())
+	}
+	return r
+}
+
 // checkDead reports an allow block that an earlier one of the grant covers: it would
 // mislead whoever reviews it.
-func (s *source) checkDead(g *capability.Grant, a *capability.Allow, at hcl.Range) {
-	for _, earlier := range g.Allows {
-		if covers(earlier, a) {
-			s.fail(at, "a dead rule: an earlier allow block permits all of this", fmt.Sprintf("it is at %s: take one of the two out", earlier.Position))
+func (s *source) checkDead(earlier []reviewed, a reviewed, at hcl.Range) {
+	for _, e := range earlier {
+		if e.covers(a) {
+			s.fail(at, "a dead rule: an earlier allow block permits all of this", fmt.Sprintf("it is at %s: take one of the two out", e.Position))
 			return
 		}
 	}
 }
 
 // covers reports whether every request of b is one of a. It may miss some.
-func covers(a, b *capability.Allow) bool {
+func (a reviewed) covers(b reviewed) bool {
 	for _, m := range b.Methods {
 		if !slices.Contains(a.Methods, m) {
 			return false
 		}
 	}
-	return coversPath(a.Path, b.Path) && coversQuery(a.Query, b.Query) && coversBody(a.Body, b.Body) &&
+	return (a.paths == b.paths || a.Path.Match(b.literal)) && coversQuery(a.Query, b.Query) && coversBody(a.Body, b.Body) &&
 		headerText(a.Headers) == headerText(b.Headers)
-}
-
-func coversPath(a, b *capability.Template) bool {
-	names, patterns := b.Variables()
-	if len(names) == 0 {
-		p, err := capability.ParsePath(b.String())
-		return err == nil && a.Match(p)
-	}
-	_, others := a.Variables()
-	return skeleton(a) == skeleton(b) && slices.EqualFunc(others, patterns, func(x, y capability.Pattern) bool { return x.String() == y.String() })
 }
 
 // skeleton is the template with its variables numbered in order.

@@ -1,10 +1,7 @@
 package policyfile
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"net/netip"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -96,75 +93,6 @@ func (s *source) once(blocks hcl.Blocks, types ...string) {
 	}
 }
 
-func (p *parser) upstream(b *hcl.Block) {
-	content := p.content(b.Body, upstreamBlock)
-	if a := content.Attributes["resolver"]; a != nil {
-		if v, ok := p.word(a.Expr); ok {
-			addr, err := netip.ParseAddrPort(v)
-			if err != nil {
-				p.fail(a.Expr.Range(), fmt.Sprintf("%q is not an address and a port", v), `write resolver = "203.0.113.53:53"; a name would have to be resolved first`)
-			}
-			p.file.Upstream.Resolver = addr.String()
-		}
-	}
-	if a := content.Attributes["ca"]; a != nil {
-		p.ca(a.Expr)
-	}
-}
-
-func (p *parser) ca(e hcl.Expression) {
-	text, path, ok := p.namedFile(e)
-	if !ok {
-		return
-	}
-	p.hash.add(text)
-	if err := checkCertificates(text); err != nil {
-		p.fail(e.Range(), fmt.Sprintf("%q holds no usable certificates", path), err.Error())
-	}
-	p.file.Upstream.ExtraCA = text
-}
-
-func checkCertificates(text []byte) error {
-	found := false
-	for {
-		var b *pem.Block
-		if b, text = pem.Decode(text); b == nil {
-			break
-		}
-		if b.Type != "CERTIFICATE" {
-			return fmt.Errorf("a PEM block of type %q: the file holds certificates only", b.Type)
-		}
-		if _, err := x509.ParseCertificate(b.Bytes); err != nil {
-			return fmt.Errorf("parse certificate: %w", err)
-		}
-		found = true
-	}
-	if !found {
-		return fmt.Errorf("it is a file of PEM blocks: -----BEGIN CERTIFICATE-----")
-	}
-	return nil
-}
-
-// namedFile reads a file that the policy names.
-func (p *parser) namedFile(e hcl.Expression) (text []byte, path string, ok bool) {
-	name, ok := p.str(e)
-	if !ok {
-		return nil, "", false
-	}
-	path = p.beside(name)
-	p.file.Files = append(p.file.Files, path)
-	if p.options.ReadFile == nil {
-		p.fail(e.Range(), fmt.Sprintf("%q is a file, and none are read here", name), "")
-		return nil, path, false
-	}
-	text, err := p.options.ReadFile(path)
-	if err != nil {
-		p.fail(e.Range(), fmt.Sprintf("%q cannot be read: %v", name, cause(err)), "paths are relative to the policy's folder; looked for "+path)
-		return nil, path, false
-	}
-	return text, path, true
-}
-
 // label reads the name of a block and checks its form.
 func (s *source) label(b *hcl.Block) (string, hcl.Range) {
 	name, at := b.Labels[0], b.LabelRanges[0]
@@ -176,46 +104,6 @@ func (s *source) checkName(name string, at hcl.Range) {
 	if !isName(name) {
 		s.fail(at, fmt.Sprintf("%q is not a name", name), "a name has 1 to 64 of a-z, 0-9, '-', '_' and '.', and begins with a letter or a digit")
 	}
-}
-
-func (p *parser) role(b *hcl.Block) {
-	name, at := p.label(b)
-	for _, r := range p.file.Roles {
-		if r.Name == name {
-			p.fail(at, fmt.Sprintf("two roles are named %q", name), "the first is at "+r.Position.String())
-		}
-	}
-	content := p.content(b.Body, roleBlock)
-	r := Role{Role: capability.Role{Name: name, Position: p.position(b.DefRange.Start)}}
-	if a := content.Attributes["grants"]; a != nil {
-		r.Grants = p.roleGrants(a.Expr)
-	}
-	if a := content.Attributes["tools"]; a != nil {
-		items, _ := p.list(a.Expr, `tools = ["read", "bash"]`)
-		for _, i := range items {
-			if v, ok := p.word(i); ok {
-				r.Tools = append(r.Tools, v)
-			}
-		}
-	}
-	p.file.Roles = append(p.file.Roles, r)
-}
-
-func (p *parser) roleGrants(e hcl.Expression) []string {
-	var grants []string
-	items, _ := p.list(e, `grants = ["read-issues", "npm"]`)
-	for _, i := range items {
-		v, ok := p.word(i)
-		if !ok {
-			continue
-		}
-		if _, known := p.names[v]; !known {
-			p.fail(i.Range(), fmt.Sprintf("no grant is named %q", v), "a role names grants of this file, and presets by their name"+suggest(v, keys(p.names)...))
-			continue
-		}
-		grants = append(grants, v)
-	}
-	return grants
 }
 
 func (s *source) environment(e hcl.Expression) []Variable {
@@ -271,12 +159,4 @@ func (p *parser) checkSchemes() {
 			p.fail(d.host, fmt.Sprintf("%s:%d is spoken to as %s and as %s", d.Host, d.Port, f.Scheme, d.Scheme), fmt.Sprintf("grant %q at %s says %s: one port has one scheme", f.Name, p.place(f.host), f.Scheme))
 		}
 	}
-}
-
-func keys(m map[string]hcl.Range) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	return out
 }

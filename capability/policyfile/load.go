@@ -81,7 +81,8 @@ type Options struct {
 }
 
 // Load reads the policy at path and the files it names. The File is never nil; with a
-// mistake among the Diagnostics its policy denies everything.
+// mistake among the Diagnostics its policy denies everything and nothing else is set
+// that could loosen a run.
 func Load(path string) (*File, Diagnostics) {
 	text, err := readFile(path, maxPolicy)
 	if err != nil {
@@ -108,6 +109,9 @@ func Parse(name string, text []byte, o Options) (*File, Diagnostics) {
 	diags.sort()
 	if !diags.HasErrors() {
 		p.compile()
+	}
+	if diags.HasErrors() {
+		p.file = &File{Name: name, Text: text, Files: p.file.Files, Policy: new(capability.Policy)}
 	}
 	p.file.Hash = p.hash.sum()
 	return p.file, diags

@@ -243,13 +243,14 @@ func TestMistakes(t *testing.T) {
 		{"resolver without a port", "version = 1\nupstream {\n resolver = \"203.0.113.53\"\n}", only(`error: "203.0.113.53" is not an address and a port`)},
 		{"resolver", "version = 1\nupstream {\n resolver = \"[2001:db8::53]:53\"\n}", nil},
 		{"best effort", "version = 1\nbest_effort = true", only("warning: best_effort runs without the controls")},
+		{"best effort with a mistake", "version = 2\nbest_effort = true\nenvironment = { A = \"1\" }", []string{"error: policy version 2", "warning: best_effort"}},
 		{"variable", "version = 1\nenvironment = { \"A B\" = \"1\" }", only(`error: "A B" is not the name of a variable`)},
 		{"not HCL", "version = 1\n<<<", only("error: ")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file, diags := Parse("policy.hcl", []byte(c.policy), Options{Now: testTime})
 			matchDiagnostics(t, diags, c.want)
-			if diags.HasErrors() && len(file.Policy.Grants()) > 0 {
+			if diags.HasErrors() && (len(file.Policy.Grants()) > 0 || file.BestEffort || len(file.Environment) > 0 || len(file.Upstream.ExtraCA) > 0) {
 				t.Error("a policy with a mistake grants something")
 			}
 			if t.Failed() {

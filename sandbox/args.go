@@ -8,8 +8,8 @@ import (
 
 // bwrapArgs are bubblewrap's options. They go through a memory file, so that no other user of the host reads the environment in the process list.
 //
-// The root is built from nothing: what is not named here does not exist inside.
-func bwrapArgs(folders []folder, files []stagedFile, env []string, workdir string) []string {
+// The texts of the files are collected on the way. The root is built from nothing: what is not named here does not exist inside.
+func bwrapArgs(folders []folder, files []stagedFile, texts *texts, env []string, workdir string) []string {
 	args := []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--uid", innerID, "--gid", innerID, "--hostname", hostname,
@@ -29,8 +29,8 @@ func bwrapArgs(folders []folder, files []stagedFile, env []string, workdir strin
 		args = append(args, "--bind", stagedScratch(s.name), s.dest)
 	}
 	args = append(args, "--symlink", "/run", "/var/run")
-	for i, f := range files {
-		args = append(args, "--ro-bind", stagedText(i), f.Dest)
+	for _, f := range files {
+		args = append(args, "--ro-bind", stagedText(texts.index(f.Text)), f.Dest)
 	}
 	for i, f := range folders {
 		args = append(args, map[bool]string{true: "--bind", false: "--ro-bind"}[f.Writable], stagedFolder(i), f.Path)

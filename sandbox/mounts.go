@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -25,10 +26,8 @@ func (p plan) stageMounts() error {
 			return err
 		}
 	}
-	for i, f := range p.Files {
-		if err := os.WriteFile(stagedText(i), []byte(f.Text), 0o644); err != nil {
-			return fmt.Errorf("write %q: %w", f.Dest, err)
-		}
+	if err := p.stageTexts(); err != nil {
+		return err
 	}
 	if err := p.stageScratch(); err != nil {
 		return err
@@ -45,6 +44,23 @@ func ownProc() error {
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return environment("mount a fresh /proc", err, hintProc)
+	}
+	return nil
+}
+
+// stageTexts writes the files that bubblewrap will bind.
+func (p plan) stageTexts() error {
+	from := os.NewFile(textsFD, "texts")
+	defer from.Close()
+	for i, size := range p.Texts {
+		to, err := os.Create(stagedText(i))
+		if err != nil {
+			return fmt.Errorf("create file: %w", err)
+		}
+		_, err = io.CopyN(to, from, int64(size))
+		if err := errors.Join(err, to.Close()); err != nil {
+			return fmt.Errorf("write file: %w", err)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,6 +14,7 @@ import (
 const (
 	controlFD = 3 + iota
 	planFD
+	textsFD
 	argsFD
 	seccompFD
 	statusFD
@@ -25,13 +27,34 @@ type plan struct {
 	Bwrap   string
 	Command []string
 	Folders []folder
-	Files   []stagedFile
+	Texts   []int // sizes of the texts that follow each other in textsFD
 	Limits  Limits
 }
 
-// stagedFile is a small file of ours that covers Dest inside.
+// stagedFile is a file of ours that covers Dest inside.
 type stagedFile struct {
 	Dest, Text string
+}
+
+// texts are the contents of files, each once: the bundle of certificates stands at several places.
+type texts []string
+
+// index returns the place of a text, which is added if it is new.
+func (t *texts) index(text string) int {
+	i := slices.Index(*t, text)
+	if i < 0 {
+		i = len(*t)
+		*t = append(*t, text)
+	}
+	return i
+}
+
+func (t texts) sizes() []int {
+	sizes := make([]int, len(t))
+	for i, text := range t {
+		sizes[i] = len(text)
+	}
+	return sizes
 }
 
 // staging is a tmpfs over the child's own view of this directory; what bwrap binds stands in it.

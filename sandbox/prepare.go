@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"scupper.dev/scupper/netns"
 )
@@ -96,12 +97,15 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	defer func() { err = errors.Join(err, l.close()) }()
 	l.add(statusWriter, nil)
 	l.mounts(c.folders)
-	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Files: c.files, Limits: c.config.Limits.withDefaults()}
+	var contents texts
+	args := bwrapArgs(c.folders, c.files, &contents, env, c.workdir())
+	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Texts: contents.sizes(), Limits: c.config.Limits.withDefaults()}
 	planFile, planErr := p.file()
-	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(c.folders, c.files, env, c.workdir())))
+	textsFile, textsErr := inMemory("texts", []byte(strings.Join(contents, "")))
+	argsFile, argsErr := inMemory("args", encodeArgs(args))
 	filter, filterErr := seccompFile()
-	l.files = append([]*os.File{planFile, argsFile, filter}, l.files...)
-	if err := errors.Join(l.err, planErr, argsErr, filterErr); err != nil {
+	l.files = append([]*os.File{planFile, textsFile, argsFile, filter}, l.files...)
+	if err := errors.Join(l.err, planErr, textsErr, argsErr, filterErr); err != nil {
 		return err
 	}
 	c.process, err = l.start()

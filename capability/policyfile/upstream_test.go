@@ -60,3 +60,13 @@ func TestHashCoversWhatDecides(t *testing.T) {
 		t.Errorf("got %s, %s, %s, want three hashes", one.Hash, two.Hash, three.Hash)
 	}
 }
+
+// TestHashTellsFilesApart: where one file ends and the next begins is part of the sum.
+func TestHashTellsFilesApart(t *testing.T) {
+	one, two := newHash([]byte("ab")), newHash([]byte("a"))
+	one.add([]byte("c"))
+	two.add([]byte("bc"))
+	if one.sum() == two.sum() {
+		t.Error("two sets of files have one hash")
+	}
+}

@@ -9,26 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stagedDev is where the sandbox's /dev is put together. bubblewrap could make one, but only with a second user namespace and many more mounts.
-const stagedDev = staging + "/dev"
-
-// stageDev makes a /dev of six harmless devices, pseudo-terminals of its own and shared memory. Scratch must be there.
-func stageDev() error {
-	if err := mountTmpfs(stagedDev, "mode=0755,size=65536"); err != nil {
+// stageDev makes a /dev of six harmless devices, pseudo-terminals of its own and shared memory. bubblewrap
+// could make one, but only with a second user namespace and many more mounts.
+func stageDev(at string) error {
+	if err := mountTmpfs(at, "mode=0755,size=65536"); err != nil {
 		return err
 	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		if err := bindFile("/dev/"+name, filepath.Join(stagedDev, name)); err != nil {
+		if err := bindFile("/dev/"+name, filepath.Join(at, name)); err != nil {
 			return fmt.Errorf("make device %q: %w", name, err)
 		}
 	}
 	links := map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"}
 	for name, target := range links {
-		if err := os.Symlink(target, filepath.Join(stagedDev, name)); err != nil {
+		if err := os.Symlink(target, filepath.Join(at, name)); err != nil {
 			return fmt.Errorf("make /dev: %w", err)
 		}
 	}
-	pts, shm := filepath.Join(stagedDev, "pts"), filepath.Join(stagedDev, "shm")
+	pts, shm := filepath.Join(at, "pts"), filepath.Join(at, "shm")
 	if err := errors.Join(os.Mkdir(pts, 0o755), os.Mkdir(shm, 0o755)); err != nil {
 		return fmt.Errorf("make /dev: %w", err)
 	}
@@ -38,7 +36,7 @@ func stageDev() error {
 	if err := unix.Mount(stagedScratch("shm"), shm, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount shared memory: %w", err)
 	}
-	return nil
+	return setMount(at, false, unix.MOUNT_ATTR_RDONLY)
 }
 
 // bindFile makes a file appear at another place.

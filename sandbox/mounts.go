@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageMounts makes everything that bubblewrap will bind stand under one directory of the child's own mount namespace: it must not depend on paths
-// that the sandbox's user cannot walk, and the protected paths must be in place before anything runs.
+// stageMounts builds the root of the sandbox under one directory of the child's own mount namespace: it must not depend on paths that the sandbox's user
+// cannot walk, and the protected paths must be in place before anything runs.
 func (p plan) stageMounts() error {
 	// Taken before the staging directory covers one of them.
 	trees, err := p.takeFolders()
@@ -32,7 +32,7 @@ func (p plan) stageMounts() error {
 	if err := p.stageScratch(); err != nil {
 		return err
 	}
-	return stageDev()
+	return p.stageRoot()
 }
 
 // ownProc mounts the process table of this process's own namespace: bubblewrap looks up its child by the number it has there. Where that is
@@ -48,7 +48,7 @@ func ownProc() error {
 	return nil
 }
 
-// stageTexts writes the files that bubblewrap will bind.
+// stageTexts writes the files of ours.
 func (p plan) stageTexts() error {
 	from := os.NewFile(textsFD, "texts")
 	defer from.Close()
@@ -117,7 +117,10 @@ func (f folder) stage(tree int, at string) error {
 			return fmt.Errorf("protect %q: %w", filepath.Join(f.Path, o.Rel), err)
 		}
 	}
-	return nil
+	if f.Writable {
+		return nil
+	}
+	return setMount(at, true, unix.MOUNT_ATTR_RDONLY)
 }
 
 func (f folder) makeMountPoint(at string) error {
@@ -127,14 +130,14 @@ func (f folder) makeMountPoint(at string) error {
 	return os.WriteFile(at, nil, 0o644)
 }
 
-// mount covers a path with itself. The path is walked without following links, whatever another process makes of it meanwhile.
+// mount covers a path with itself.
 func (o overlay) mount(folder string) error {
 	root, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(root)
-	at, err := unix.Openat2(root, o.Rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+	at, err := openBelow(root, o.Rel)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type plan struct {
 	Bwrap   string
 	Command []string
 	Folders []folder
+	Files   []placedText
 	Texts   []int // sizes of the texts that follow each other in textsFD
 	Limits  Limits
 }
@@ -34,6 +35,12 @@ type plan struct {
 // stagedFile is a file of ours that covers Dest inside.
 type stagedFile struct {
 	Dest, Text string
+}
+
+// placedText is a stagedFile whose text is known by its number.
+type placedText struct {
+	Dest string
+	Text int
 }
 
 // texts are the contents of files, each once: the bundle of certificates stands at several places.
@@ -57,7 +64,7 @@ func (t texts) sizes() []int {
 	return sizes
 }
 
-// staging is a tmpfs over the child's own view of this directory; what bwrap binds stands in it.
+// staging is a tmpfs over the child's own view of this directory; everything that becomes the sandbox's root is put together there.
 const staging = "/tmp"
 
 func stagedFolder(i int) string { return fmt.Sprintf("%s/folder-%d", staging, i) }

@@ -98,11 +98,14 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	l.add(statusWriter, nil)
 	l.mounts(c.folders)
 	var contents texts
-	args := bwrapArgs(c.folders, c.files, &contents, env, c.workdir())
-	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Texts: contents.sizes(), Limits: c.config.Limits.withDefaults()}
+	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.config.Limits.withDefaults()}
+	for _, f := range c.files {
+		p.Files = append(p.Files, placedText{f.Dest, contents.index(f.Text)})
+	}
+	p.Texts = contents.sizes()
 	planFile, planErr := p.file()
 	textsFile, textsErr := inMemory("texts", []byte(strings.Join(contents, "")))
-	argsFile, argsErr := inMemory("args", encodeArgs(args))
+	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(env, c.workdir())))
 	filter, filterErr := seccompFile()
 	l.files = append([]*os.File{planFile, textsFile, argsFile, filter}, l.files...)
 	if err := errors.Join(l.err, planErr, textsErr, argsErr, filterErr); err != nil {

@@ -40,13 +40,24 @@ func describe(r *capability.Request, d capability.Decision) *Record {
 	if r.Body.Present {
 		rec.Body = &Body{Type: escaped(r.Body.Type, maxName), Encoding: escaped(r.Body.Encoding, maxWord), Length: r.Body.Length}
 	}
-	if d.Grant != nil {
-		rec.Grant, rec.Position = d.Grant.Name, d.Grant.Position.String()
-	}
-	if d.Allow != nil {
-		rec.Position = d.Allow.Position.String()
-	}
+	rec.place(d.Grant, d.Allow)
 	return rec
+}
+
+// place says where in the policy g and a stand. What a preset allows stands in the
+// preset; the policy's own place is the one that uses it.
+func (rec *Record) place(g *capability.Grant, a *capability.Allow) {
+	if g == nil {
+		return
+	}
+	rec.Grant, rec.Position, rec.Preset = g.Name, g.Position.String(), ""
+	switch {
+	case a == nil:
+	case a.Position.File == g.Position.File:
+		rec.Position = a.Position.String()
+	default:
+		rec.Preset = a.Position.String()
+	}
 }
 
 // describeDenial adds to rec what the operator needs to understand it.
@@ -56,9 +67,7 @@ func describeDenial(rec *Record, p *capability.Policy, r *capability.Request, d 
 		return
 	}
 	e := p.Explain(r, d)
-	if e.Nearest != nil {
-		rec.Grant, rec.Position = e.Nearest.Name, e.Position.String()
-	}
+	rec.place(e.Nearest, e.Allow)
 	rec.Mismatch, rec.Smallest = capped(e.Mismatch, maxSentence), capped(e.Smallest, maxSmallest)
 }
 

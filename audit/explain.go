@@ -27,6 +27,7 @@ type Explanation struct {
 	Times    int64     `json:"times"`
 	Grant    string    `json:"grant,omitempty"` // that allowed, or the nearest
 	Position string    `json:"position,omitempty"`
+	Preset   string    `json:"preset,omitempty"`
 	Line     string    `json:"line,omitempty"` // of the policy as it was then
 	Mismatch string    `json:"mismatch,omitempty"`
 	Smallest string    `json:"smallest,omitempty"`
@@ -44,7 +45,7 @@ func Explain(dir, id string) (*Explanation, error) {
 	r := f.Decision
 	e := &Explanation{
 		ID: r.ID, Time: r.Time, Asked: asked(r), Verdict: r.Verdict, Reason: r.Reason, Sentence: capability.Reason(r.Reason).Sentence(),
-		Limit: r.Limit, Times: f.Times, Grant: r.Grant, Position: r.Position, Mismatch: r.Mismatch, Smallest: r.Smallest,
+		Limit: r.Limit, Times: f.Times, Grant: r.Grant, Position: r.Position, Preset: r.Preset, Mismatch: r.Mismatch, Smallest: r.Smallest,
 	}
 	if f.Start != nil {
 		e.Policy, e.Hash = f.Start.Policy, f.Start.PolicyHash
@@ -119,6 +120,7 @@ func WriteExplanation(w io.Writer, dir, id string) error {
 	row("grant", grantNote(e))
 	row("policy", e.Position)
 	row("", e.Line)
+	row("preset", e.Preset)
 	row("outcome", e.Outcome)
 	row("id", e.ID)
 	row("time", e.Time.Format(time.RFC3339))

@@ -45,7 +45,8 @@ type Record struct {
 	Reason   string      `json:"reason,omitempty"`
 	Limit    string      `json:"limit,omitempty"`    // which limit of the grant is used up
 	Grant    string      `json:"grant,omitempty"`    // that allowed, or the nearest
-	Position string      `json:"position,omitempty"` // file:line:column of the allow block or grant
+	Position string      `json:"position,omitempty"` // file:line:column of the allow block or grant, in the policy itself
+	Preset   string      `json:"preset,omitempty"`   // file:line:column of the allow block in a preset
 	Host     string      `json:"host,omitempty"`
 	Address  string      `json:"address,omitempty"` // the address the client used
 	Port     uint16      `json:"port,omitempty"`

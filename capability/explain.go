@@ -10,7 +10,6 @@ import (
 type Explanation struct {
 	Nearest  *Grant // the grant that came nearest; nil when none names the host
 	Allow    *Allow // its allow block that came nearest; nil when none
-	Position Position
 	Mismatch string // what did not match, in a sentence of the policy's words
 	Smallest string // the smallest grant, in the policy language, that would permit it
 }
@@ -21,12 +20,6 @@ func (p *Policy) Explain(r *Request, d Decision) Explanation {
 	e := Explanation{Nearest: d.Grant, Allow: d.Allow}
 	if e.Nearest != nil && e.Allow == nil && d.Reason == PathNotGranted {
 		e.Nearest, e.Allow = p.nearestPath(r, d.Grant)
-	}
-	switch {
-	case e.Allow != nil:
-		e.Position = e.Allow.Position
-	case e.Nearest != nil:
-		e.Position = e.Nearest.Position
 	}
 	e.Mismatch = e.mismatch(r, d.Reason)
 	e.Smallest = smallest(r, d.Reason)

@@ -131,7 +131,7 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	}
 	config.Audit.Policy, config.Audit.PolicyText, config.Audit.PolicyPath = policy, file.Text, path
 	config.Cage.Protect = append(append(config.Cage.Protect, path), file.Files...)
-	for _, v := range file.Environment {
+	for _, v := range file.EnvironmentFor(c.Role) {
 		config.Cage.Env = append(config.Cage.Env, v.Name+"="+v.Value)
 	}
 	if len(file.Upstream.ExtraCA) > 0 {

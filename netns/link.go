@@ -14,32 +14,37 @@ import (
 
 // setupLinks raises lo, gives it the addresses and makes every address local (AnyIP). It reports whether IPv6 is there.
 func setupLinks() (ipv6 bool, err error) {
-	lo, err := netlink.LinkByName("lo")
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return false, fmt.Errorf("open netlink: %w", err)
+	}
+	defer handle.Close()
+	lo, err := handle.LinkByName("lo")
 	if err != nil {
 		return false, fmt.Errorf("find lo: %w", err)
 	}
-	if err := netlink.LinkSetUp(lo); err != nil {
+	if err := handle.LinkSetUp(lo); err != nil {
 		return false, fmt.Errorf("raise lo: %w", err)
 	}
-	if err := addFamily(lo, Sandbox4(), Gateway4(), "0.0.0.0/0"); err != nil {
+	if err := addFamily(handle, lo, Sandbox4(), Gateway4(), "0.0.0.0/0"); err != nil {
 		return false, err
 	}
 	if !enableIPv6() {
 		return false, nil
 	}
-	if err := addFamily(lo, Sandbox6(), Gateway6(), "::/0"); err != nil {
+	if err := addFamily(handle, lo, Sandbox6(), Gateway6(), "::/0"); err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
-func addFamily(lo netlink.Link, sandbox, gateway netip.Addr, all string) error {
+func addFamily(handle *netlink.Handle, lo netlink.Link, sandbox, gateway netip.Addr, all string) error {
 	for _, a := range []netip.Addr{sandbox, gateway} {
 		addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(a.BitLen(), a.BitLen())}}
 		if a.Is6() {
 			addr.Flags = unix.IFA_F_NODAD
 		}
-		if err := netlink.AddrAdd(lo, addr); err != nil {
+		if err := handle.AddrAdd(lo, addr); err != nil {
 			return fmt.Errorf("add address %s to lo: %w", a, err)
 		}
 	}
@@ -51,7 +56,7 @@ func addFamily(lo netlink.Link, sandbox, gateway netip.Addr, all string) error {
 	// Src: without it a client's source equals its destination, and TCP can connect to itself.
 	route := &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: dst, Src: sandbox.AsSlice(), Table: unix.RT_TABLE_LOCAL,
 		Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST}
-	if err := netlink.RouteAdd(route); err != nil {
+	if err := handle.RouteAdd(route); err != nil {
 		return fmt.Errorf("add local route %q: %w", all, err)
 	}
 	return nil

@@ -1,13 +1,10 @@
 package netns
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,12 +34,12 @@ func (m *Made) openSockets() error {
 	}
 	var errs []error
 	for _, a := range gateways {
-		errs = append(errs, m.listenTCP(kindTCP, netip.AddrPortFrom(a, transparentPort)))
-		errs = append(errs, m.listenTCP(kindExplicit, netip.AddrPortFrom(a, ExplicitPort)))
+		errs = append(errs, m.open(kindTCP, netip.AddrPortFrom(a, transparentPort)))
+		errs = append(errs, m.open(kindExplicit, netip.AddrPortFrom(a, ExplicitPort)))
 	}
 	for _, a := range anyAddr {
-		errs = append(errs, m.listenTCP(kindDNSTCP, netip.AddrPortFrom(a, dnsPort)))
-		errs = append(errs, m.listenUDP(netip.AddrPortFrom(a, dnsPort)))
+		errs = append(errs, m.open(kindDNSTCP, netip.AddrPortFrom(a, dnsPort)))
+		errs = append(errs, m.open(kindDNSUDP, netip.AddrPortFrom(a, dnsPort)))
 	}
 	log, err := openPacketLog()
 	if err == nil {
@@ -51,68 +48,60 @@ func (m *Made) openSockets() error {
 	return errors.Join(append(errs, err)...)
 }
 
-func (m *Made) listenTCP(k kind, at netip.AddrPort) error {
-	lc := net.ListenConfig{Control: transparent}
-	// An MPTCP socket would hide the original destination and escape the rules for TCP.
-	lc.SetMultipathTCP(false)
-	l, err := lc.Listen(context.Background(), network("tcp", at), at.String())
+// backlog is the length of the queue of connections that have not been accepted; the kernel caps it (net.core.somaxconn).
+const backlog = 4096
+
+// open makes one socket. Go's own listeners would do it with twice the calls, and as MPTCP sockets, which hide the original destination.
+func (m *Made) open(k kind, at netip.AddrPort) error {
+	family, network := unix.AF_INET, unix.SOCK_STREAM
+	if at.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	if k == kindDNSUDP {
+		network = unix.SOCK_DGRAM
+	}
+	fd, err := unix.Socket(family, network|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("listen on TCP %s: %w", at, err)
+		return fmt.Errorf("open socket for %s: %w", at, err)
 	}
-	return m.keep(k, l)
-}
-
-func (m *Made) listenUDP(at netip.AddrPort) error {
-	lc := net.ListenConfig{Control: transparent}
-	c, err := lc.ListenPacket(context.Background(), network("udp", at), at.String())
-	if err != nil {
-		return fmt.Errorf("listen on UDP %s: %w", at, err)
-	}
-	return m.keep(kindDNSUDP, c)
-}
-
-// keep stores a copy of the socket's descriptor and closes the original.
-func (m *Made) keep(k kind, s any) error {
-	type withFile interface {
-		File() (*os.File, error)
-		Close() error
-	}
-	f, err := s.(withFile).File()
-	if err != nil {
-		return fmt.Errorf("take descriptor: %w", err)
-	}
-	m.files = append(m.files, namedFile{k, f})
-	return s.(withFile).Close()
-}
-
-func network(proto string, at netip.AddrPort) string {
-	if at.Addr().Is4() {
-		return proto + "4"
-	}
-	return proto + "6"
-}
-
-// transparent makes a socket accept what tproxy diverts to it and answer from any address (ip(7) IP_TRANSPARENT, ipv6(7) IPV6_FREEBIND), and tell with
-// each datagram where it was sent.
-func transparent(network, _ string, c syscall.RawConn) error {
-	options := [][3]int{{unix.SOL_IP, unix.IP_TRANSPARENT, 1}}
-	if network == "udp4" {
-		options = append(options, [3]int{unix.SOL_IP, unix.IP_PKTINFO, 1})
-	}
-	if network == "tcp6" || network == "udp6" {
-		options = [][3]int{{unix.SOL_IPV6, unix.IPV6_V6ONLY, 1}, {unix.SOL_IPV6, unix.IPV6_TRANSPARENT, 1}, {unix.SOL_IPV6, unix.IPV6_FREEBIND, 1}}
-	}
-	if network == "udp6" {
-		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1})
-	}
-	var failed error
-	err := c.Control(func(fd uintptr) {
-		for _, o := range options {
-			if err := unix.SetsockoptInt(int(fd), o[0], o[1], o[2]); err != nil {
-				failed = unsupported(fmt.Sprintf("set option %d/%d of %s socket", o[0], o[1], network), err)
-				return
-			}
+	m.files = append(m.files, namedFile{k, os.NewFile(uintptr(fd), at.String())})
+	for _, o := range options(family, network) {
+		if err := unix.SetsockoptInt(fd, o[0], o[1], 1); err != nil {
+			return unsupported(fmt.Sprintf("set option %d/%d of socket for %s", o[0], o[1], at), err)
 		}
-	})
-	return errors.Join(err, failed)
+	}
+	if err := unix.Bind(fd, address(at)); err != nil {
+		return fmt.Errorf("bind socket to %s: %w", at, err)
+	}
+	if network == unix.SOCK_DGRAM {
+		return nil
+	}
+	if err := unix.Listen(fd, backlog); err != nil {
+		return fmt.Errorf("listen on %s: %w", at, err)
+	}
+	return nil
+}
+
+// options make a socket accept what tproxy diverts to it and answer from any address (ip(7) IP_TRANSPARENT, ipv6(7) IPV6_FREEBIND), and tell with each
+// datagram where it was sent.
+func options(family, network int) [][2]int {
+	if family == unix.AF_INET {
+		all := [][2]int{{unix.SOL_IP, unix.IP_TRANSPARENT}}
+		if network == unix.SOCK_DGRAM {
+			all = append(all, [2]int{unix.SOL_IP, unix.IP_PKTINFO})
+		}
+		return all
+	}
+	all := [][2]int{{unix.SOL_IPV6, unix.IPV6_V6ONLY}, {unix.SOL_IPV6, unix.IPV6_TRANSPARENT}, {unix.SOL_IPV6, unix.IPV6_FREEBIND}}
+	if network == unix.SOCK_DGRAM {
+		all = append(all, [2]int{unix.SOL_IPV6, unix.IPV6_RECVPKTINFO})
+	}
+	return all
+}
+
+func address(at netip.AddrPort) unix.Sockaddr {
+	if at.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(at.Port()), Addr: at.Addr().As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(at.Port()), Addr: at.Addr().As16()}
 }

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -29,9 +31,22 @@ type record struct {
 	Port     uint16    `json:"port"`
 	Method   string    `json:"method"`
 	Path     string    `json:"path"`
+	Protocol string    `json:"protocol"`
 	Position string    `json:"position"`
 	Status   int       `json:"status"`
 	raw      string
+}
+
+// what is one line about a decision: kind, reason, protocol, destination.
+func (r record) what() string {
+	to := r.Host
+	if to == "" {
+		to = r.Address
+	}
+	if r.Port != 0 {
+		to = net.JoinHostPort(to, strconv.Itoa(int(r.Port)))
+	}
+	return r.Kind + " " + r.Reason + " " + r.Protocol + " " + to
 }
 
 // auditLog is every record of a run, in order.

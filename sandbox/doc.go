@@ -10,7 +10,8 @@
 //	code, err := cage.Wait()
 //
 // Main calls IsStage and Stage before anything else: Prepare starts the program anew, in fresh namespaces, and the child sets them up, hands over the
-// sockets, waits for Start and becomes bubblewrap, which builds the root and starts the command.
+// sockets, waits for Start and becomes bubblewrap, which makes the inner namespaces, drops every capability, loads the seccomp filter and starts the
+// command in the root that the child has built. Only the child mounts; only bubblewrap confines.
 //
 // Guarantees: inside are the host's /usr, /bin, /sbin, /lib*, /etc and /opt, read-only, one writable folder, the paths that were asked for, temporary
 // directories of a fixed size, and nothing else of the host; no network but the sockets handed over; no capabilities, no set-user-id programs, no

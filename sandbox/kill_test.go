@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/pkg/seccomp"
 )
 
 // victimEnv holds what a re-executed test binary does, and on which room.
@@ -46,6 +47,11 @@ func victim() int {
 			fmt.Println(err)
 			return 1
 		}
+	case "no nftables":
+		if err := hideNetfilter(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
 	case "no idmap":
 		if err := unix.Mount("ramfs", config.Workdir, "ramfs", 0, ""); err != nil {
 			fmt.Println(err)
@@ -74,6 +80,18 @@ func victim() int {
 	code, err := cage.Wait()
 	fmt.Println(code, err)
 	return 0
+}
+
+// hideNetfilter makes this process and its children live on a kernel without nfnetlink.
+func hideNetfilter() error {
+	socket := map[uintptr]seccomp.SyscallRule{unix.SYS_SOCKET: seccomp.PerArg{word(unix.AF_NETLINK), seccomp.AnyValue{}, word(unix.NETLINK_NETFILTER)}}
+	program := seccomp.Program{RuleSets: []seccomp.RuleSet{{Rules: seccomp.MakeSyscallRules(socket), Action: errno(unix.EPROTONOSUPPORT)}},
+		Options: seccomp.ProgramOptions{DefaultAction: allowed, BadArchAction: allowed}}
+	instructions, _, err := program.Build()
+	if err != nil {
+		return err
+	}
+	return seccomp.SetFilter(instructions)
 }
 
 // resolvedEtc covers /etc by one whose resolv.conf is a link, as systemd-resolved has it.
@@ -119,7 +137,7 @@ func TestResolverConfigurationBehindALink(t *testing.T) {
 
 func TestMissingParts(t *testing.T) {
 	r := newRoom(t)
-	cases := map[string]string{"no bwrap": "apt-get install bubblewrap", "no namespaces": "sysctl -w", "masked proc": "systempaths=unconfined"}
+	cases := map[string]string{"no bwrap": "apt-get install bubblewrap", "no namespaces": "sysctl -w", "masked proc": "systempaths=unconfined", "no nftables": "modprobe nft_tproxy"}
 	for what, hint := range cases {
 		t.Run("SBX-05 "+what, func(t *testing.T) {
 			cmd := r.victim(what)

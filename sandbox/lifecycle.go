@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Start lets the command run.
+// Start lets the command run. It is called once.
 func (c *Cage) Start() error {
 	if _, err := c.process.control.Write([]byte(goAhead)); err != nil {
 		return fmt.Errorf("start the sandbox: %w", err)
@@ -22,7 +22,7 @@ func (c *Cage) Start() error {
 	return nil
 }
 
-// Wait blocks until the command has ended and all its output has been written. It returns the command's exit code, 128 + N if signal N ended it. An
+// Wait blocks until the command, which Start has started, has ended and all its output has been written. It returns the command's exit code, 128 + N if signal N ended it. An
 // error means that there was no command to end; its Code is the exit code for scupper.
 func (c *Cage) Wait() (int, error) {
 	<-c.ended

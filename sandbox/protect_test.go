@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -184,14 +185,65 @@ func TestProtectedPathsBehindLinks(t *testing.T) {
 
 func TestTwoRunsShareAPlaceholder(t *testing.T) {
 	r := newRoom(t)
-	first, second := r.prepare("true"), r.prepare("true")
+	r.config.Stderr = nil
+	first := r.prepare("true")
+	r.config.Stderr = &r.err
+	r.config.Stdout = nil
+	second := r.prepare("mkdir", ".git/hooks")
 	r.close(first)
 	if !exists(r.path(".git")) {
 		t.Error("the first run removed what the second relies on")
 	}
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := second.Wait(); code != 1 || err != nil || !strings.Contains(r.err.String(), "Read-only file system") {
+		t.Errorf("%d, %v: %s", code, err, &r.err)
+	}
 	r.close(second)
 	if exists(r.path(".git")) {
 		t.Error("the second run left the placeholder")
+	}
+}
+
+func TestManyRunsAtOnce(t *testing.T) {
+	r := newRoom(t)
+	r.config.Command = []string{"sh", "-c", "! mkdir .git/hooks 2>/dev/null"}
+	r.config.Stdout, r.config.Stderr = nil, nil
+	var runs sync.WaitGroup
+	for range 8 {
+		runs.Go(func() {
+			cage, err := Prepare(t.Context(), r.config)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := cage.Start(); err != nil {
+				t.Error(err)
+			}
+			if code, err := cage.Wait(); code != 0 || err != nil {
+				t.Errorf("%d, %v", code, err)
+			}
+			if err := cage.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	runs.Wait()
+	left, err := os.ReadDir(filepath.Join(r.config.StateDir, "placeholders"))
+	if err != nil || len(left) != 1 || exists(r.path(".git")) {
+		t.Errorf("left: %v, %v, .git: %v; want the lock alone", left, err, exists(r.path(".git")))
+	}
+}
+
+// TestWhatTheHostChangedStays: a placeholder that has become something is not removed.
+func TestWhatTheHostChangedStays(t *testing.T) {
+	r := newRoom(t)
+	cage := r.prepare("true")
+	r.write(".git/made-by-the-host", "")
+	r.close(cage)
+	if !exists(r.path(".git", "made-by-the-host")) {
+		t.Error("the host's file is gone")
 	}
 }
 

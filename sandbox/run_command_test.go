@@ -11,8 +11,25 @@ import (
 	"time"
 )
 
+// descriptors counts what this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
 func TestExitCodes(t *testing.T) {
 	r := newRoom(t)
+	r.run("true")
+	before := descriptors(t)
+	defer func() {
+		if after := descriptors(t); after != before {
+			t.Errorf("%d descriptors open after the runs, %d before", after, before)
+		}
+	}()
 	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "exit 125": 125, "kill -TERM $$": 143, "kill -KILL $$": 137} {
 		if code, _ := r.run("sh", "-c", script); code != want {
 			t.Errorf("%q: exit code %d, want %d", script, code, want)

@@ -185,10 +185,9 @@ func TestProtectedPathsBehindLinks(t *testing.T) {
 
 func TestTwoRunsShareAPlaceholder(t *testing.T) {
 	r := newRoom(t)
-	r.config.Stderr = nil
+	r.config.Stdout, r.config.Stderr = nil, nil
 	first := r.prepare("true")
 	r.config.Stderr = &r.err
-	r.config.Stdout = nil
 	second := r.prepare("mkdir", ".git/hooks")
 	r.close(first)
 	if !exists(r.path(".git")) {

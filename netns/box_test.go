@@ -142,7 +142,9 @@ func (b *box) serve() {
 		go b.answer(l, "dns")
 	}
 	go echo4(b.sockets.DNSUDP[0])
-	go echo6(b.sockets.DNSUDP[1])
+	if len(b.sockets.DNSUDP) > 1 {
+		go echo6(b.sockets.DNSUDP[1])
+	}
 	b.done.Go(func() {
 		if b.hold != nil {
 			<-b.hold

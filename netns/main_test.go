@@ -15,7 +15,7 @@ import (
 // ordinaryUser is a uid that no machine's accounts use.
 const ordinaryUser = 54321
 
-const stageWord, roleEnv, keepEnv = "netns-test-stage", "NETNS_TEST_ROLE", "NETNS_TEST_KEEP"
+const stageWord, roleEnv, keepEnv, oldKernelEnv = "netns-test-stage", "NETNS_TEST_ROLE", "NETNS_TEST_KEEP", "NETNS_TEST_NO_IPV6"
 
 // TestMain runs every test in an outer network namespace without exit: once as root, where there is root, and once as an ordinary user.
 func TestMain(m *testing.M) {
@@ -65,6 +65,11 @@ func again(role string) error {
 
 // stage is the child: it sets the namespace up, hands the sockets over, waits for the word, drops everything and becomes the attacker.
 func stage(args []string) error {
+	if file := os.Getenv(oldKernelEnv); file != "" {
+		if err := withoutIPv6(file); err != nil {
+			return err
+		}
+	}
 	made, err := Setup(Config{Ports: []uint16{80, 443, 8443}})
 	if err != nil {
 		return err
@@ -81,4 +86,13 @@ func stage(args []string) error {
 		}
 	}
 	return syscall.Exec("/usr/bin/python3", append([]string{"python3"}, args...), []string{"PATH=/usr/bin:/bin"})
+}
+
+// withoutIPv6 makes disable_ipv6 read 1 and refuse to change, as in a container with a read-only /proc/sys.
+func withoutIPv6(file string) error {
+	const sysctl = "/proc/sys/net/ipv6/conf/all/disable_ipv6"
+	if err := unix.Mount(file, sysctl, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return unix.Mount("", sysctl, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 }

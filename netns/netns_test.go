@@ -1,7 +1,10 @@
 package netns
 
 import (
+	"errors"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -195,4 +198,28 @@ r=socket.socket(socket.AF_INET,socket.SOCK_RAW,132); r.sendto(b"x"*20,("198.51.1
 			t.Errorf("NET-02 %d records of protocol %d, want 1: %v", n, proto, b.packets)
 		}
 	}
+}
+
+func TestWithoutIPv6(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "one")
+	// The namespace's user is another one.
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.WriteFile(file, []byte("1\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(oldKernelEnv, file)
+	b := newBox(t, `
+out["v4"]=tcp("198.51.100.7",443)
+out["v6"]=tcp("2001:db8::7",443,v6=True)
+out["v6 udp"]=udp("2001:db8::7",53,v6=True)
+out["dns"]=udp("8.8.8.8",53,b"q")
+`)
+	if len(b.sockets.TCP) != 1 || len(b.sockets.DNSUDP) != 1 {
+		t.Errorf("%d and %d sockets, want one of each", len(b.sockets.TCP), len(b.sockets.DNSUDP))
+	}
+	found := b.run()
+	b.want(found, "v4", "proxy")
+	b.want(found, "dns", "dns:q")
+	b.want(found, "v6", "ENETUNREACH")
+	b.want(found, "v6 udp", "ENETUNREACH")
 }

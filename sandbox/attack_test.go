@@ -227,6 +227,11 @@ attempt("low port",lambda:socket.socket().bind(("0.0.0.0",443)))
 			t.Errorf("no line %q in %s", line, &r.out)
 		}
 	}
+	for _, c := range cage.Controls() {
+		if c.Name == "network" && (!c.InForce || !strings.Contains(c.Detail, "IPv6")) {
+			t.Errorf("control %+v", c)
+		}
+	}
 	log := cage.Sockets().Packets
 	if err := log.Stop(); err != nil {
 		t.Fatal(err)

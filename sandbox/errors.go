@@ -50,6 +50,7 @@ const (
 	hintNftables  = "scupper needs nftables with tproxy in the kernel: modprobe nft_tproxy nft_reject_inet nft_log nfnetlink_log"
 	hintProc      = "inside a container, start the container with --security-opt systempaths=unconfined"
 	hintIDMap     = "put the folder on ext4, xfs, btrfs or tmpfs, or run scupper as the ordinary user who owns it"
+	hintKernel    = "scupper needs Linux 5.12 or newer (mount_setattr, openat2); uname -r shows yours"
 	hintNamespace = "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000; " +
 		"on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
 )

@@ -81,8 +81,11 @@ func waitForWord() error {
 func tell(err error) error {
 	message := Error{Code: ExitSandbox}
 	var known *Error
-	if errors.As(err, &known) {
+	switch {
+	case errors.As(err, &known):
 		message.Code, message.Hint = known.Code, known.Hint
+	case errors.Is(err, unix.ENOSYS):
+		message.Code, message.Hint = ExitEnvironment, hintKernel
 	}
 	message.Doing = err.Error()
 	b, encodeErr := json.Marshal(message)

@@ -96,8 +96,8 @@ func (l *launch) start() (*process, error) {
 
 func (l *launch) command(control *os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", stageWord)
-	// For the Go runtime of the child, which lives for milliseconds; bubblewrap gets an empty environment.
-	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"}
+	// For the Go runtime of the child, which lives for milliseconds: two threads of work, no collector. bubblewrap gets an empty environment.
+	cmd.Env = []string{"GOMAXPROCS=2", "GOGC=off"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.io.child[0], l.io.child[1], l.io.child[2]
 	cmd.ExtraFiles = append([]*os.File{control}, l.files...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{

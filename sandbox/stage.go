@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 	"scupper.dev/scupper/netns"
 )
@@ -44,11 +45,15 @@ func setUp() (plan, error) {
 	if err := ownProc(); err != nil {
 		return plan{}, err
 	}
-	made, err := netns.Setup(netns.Config{Ports: p.Ports})
-	if err != nil {
-		return plan{}, environment("set up the network namespace", err, hintNftables)
-	}
-	if err := p.stageMounts(); err != nil {
+	// The two halves take about as long and have nothing in common.
+	var made *netns.Made
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		made, err = netns.Setup(netns.Config{Ports: p.Ports})
+		return networkError(err)
+	})
+	group.Go(p.stageMounts)
+	if err := group.Wait(); err != nil {
 		return plan{}, err
 	}
 	if err := p.Limits.apply(); err != nil {
@@ -59,6 +64,13 @@ func setUp() (plan, error) {
 		return plan{}, err
 	}
 	return p, made.Send(controlFD)
+}
+
+func networkError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return environment("set up the network namespace", err, hintNftables)
 }
 
 // waitForWord blocks until the supervisor says go; a supervisor that is gone is an error.

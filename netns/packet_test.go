@@ -34,8 +34,6 @@ func TestParsePacket(t *testing.T) {
 
 // FuzzParsePacket: never panics, and what it calls the head is an end of the packet.
 func FuzzParsePacket(f *testing.F) {
-	f.Add([]byte{0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17, 0, 0, 100, 64, 0, 2, 198, 51, 100, 7, 0x80, 0, 0x11, 0x5c, 0, 9, 0, 0, 'x'})
-	f.Add(append([]byte{0x60, 0, 0, 0, 0, 20, 6, 64}, make([]byte, 60)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p := parsePacket(b); !bytes.HasSuffix(b, p.Head) {
 			t.Errorf("head %x is no end of %x", p.Head, b)
@@ -45,7 +43,6 @@ func FuzzParsePacket(f *testing.F) {
 
 // FuzzTakeDatagram: whatever arrives, the log never panics and never goes backwards in silence.
 func FuzzTakeDatagram(f *testing.F) {
-	f.Add([]byte{36, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 8, 0, 12, 0, 0, 0, 0, 0, 8, 0, 9, 0, 0x45, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l := &PacketLog{}
 		l.take(b)

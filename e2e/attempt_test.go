@@ -210,6 +210,11 @@ func (a *attempt) farSideNames(hosts ...string) *attempt {
 			a.errorf("a %s packet to %s reached the far side", p.Protocol, p.Destination)
 		}
 	}
+	for _, c := range a.connections { // the packets do not show those to loopback
+		if c.Destination.Port() != 53 {
+			a.errorf("the far side accepted a connection to %s", c.Destination)
+		}
+	}
 	return a
 }
 

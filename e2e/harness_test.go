@@ -67,6 +67,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", ("198.51.10
 socket.getaddrinfo("secret.example.net", 1)
 try: socket.create_connection(("198.51.100.9", 22))
 except ConnectionRefusedError: pass`, false))
+	loopback := w.direct(python(`import socket; socket.create_connection(("127.0.0.1", 443))`, false))
 	for name, tc := range map[string]struct {
 		attempt *attempt
 		find    func(*attempt)
@@ -87,8 +88,9 @@ except ConnectionRefusedError: pass`, false))
 		"no request":      {got, func(a *attempt) { a.farSideNoRequest("api.example.com") }, 1},
 		"no other name":   {unnamed, func(a *attempt) { a.farSideNoRequest("api.example.com") }, 2}, // 2 questions
 		"only names":      {unnamed, func(a *attempt) { a.farSideNames("secret.example.net") }, 2},  // 2 packets
-		"nothing, client": {got, func(a *attempt) { a.farSideNothing() }, 5},                        // request, 2 questions, connection, SYN
-		"nothing, packet": {unnamed, func(a *attempt) { a.farSideNothing() }, 4},                    // 2 questions, UDP, SYN
+		"no connection":   {loopback, func(a *attempt) { a.farSideNames() }, 1},
+		"nothing, client": {got, func(a *attempt) { a.farSideNothing() }, 5},     // request, 2 questions, connection, SYN
+		"nothing, packet": {unnamed, func(a *attempt) { a.farSideNothing() }, 4}, // 2 questions, UDP, SYN
 	} {
 		r := &recorder{TB: t}
 		a := *tc.attempt

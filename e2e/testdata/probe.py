@@ -119,6 +119,7 @@ def tls(name, data, port=443, sni=None, tunnel=False):
     """Sends bytes inside TLS to a name, through the other proxy if tunnel."""
     to = (GATEWAY, 3128) if tunnel else (name, port)
     with socket.create_connection(to, PATIENCE) as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tunnel:
             s.sendall(b"CONNECT %s:%d HTTP/1.1\r\nHost: %s:%d\r\n\r\n" % (name.encode(), port, name.encode(), port))
             answer = said(s)

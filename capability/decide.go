@@ -24,15 +24,23 @@ func (p *Policy) Decide(r *Request) Decision {
 
 // packetReason tells a TCP port that no grant uses from a protocol that none can.
 func packetReason(r *Request) Reason {
-	if r.Protocol == "tcp" {
+	switch {
+	case IsMetadata(r.Address):
+		return MetadataAddress
+	case r.Protocol == "tcp":
 		return PortNotGranted
 	}
 	return ProtocolNotGranted
 }
 
 // unknownHost tells an address that nobody granted from a name that nobody granted.
+// Metadata services have their own reason, so that a reader of the log sees who tries.
 func unknownHost(r *Request) Reason {
-	if _, literal := r.Host.Addr(); literal || r.Host == "" {
+	addr, literal := r.Host.Addr()
+	switch {
+	case literal && IsMetadata(addr):
+		return MetadataAddress
+	case literal || r.Host == "":
 		return AddressNotGranted
 	}
 	return NoGrant

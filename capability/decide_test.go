@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,8 @@ func TestDecide(t *testing.T) {
 		{"PATH-14 cleartext", ask(t, "GET", "http://api.example.com/repos/acme/app/issues"), PortNotGranted, ""},
 		{"cleartext on the TLS port", ask(t, "GET", "http://api.example.com:443/repos/acme/app/issues"), ProtocolNotGranted, ""},
 		{"HOST-09 address", ask(t, "GET", "https://203.0.113.10/x"), AddressNotGranted, ""},
+		{"HOST-12 metadata", ask(t, "GET", "https://169.254.169.254/x"), MetadataAddress, ""},
+		{"HOST-12 metadata of another cloud", ask(t, "GET", "https://100.100.100.200/x"), MetadataAddress, ""},
 		{"HOST-09 granted literal", ask(t, "GET", "https://203.0.113.9/x"), Granted, "/x"},
 		{"expired", ask(t, "GET", "https://old.example.com/"), GrantExpired, ""},
 		{"wildcard", ask(t, "GET", "https://a.cdn.example.com/f/x"), Granted, "/f/x"},
@@ -206,6 +209,26 @@ func TestDecideName(t *testing.T) {
 		if d := p.Decide(&Request{Time: when, Kind: KindName, Host: c.host}); d.Reason != c.want || d.Allowed() != (c.want == Granted) {
 			t.Errorf("%s: got %s, want %s", c.host, d.Reason, c.want)
 		}
+	}
+}
+
+func TestDecidePackets(t *testing.T) {
+	for _, c := range []struct {
+		protocol, address string
+		want              Reason
+	}{
+		{"tcp", "203.0.113.9", PortNotGranted},
+		{"udp", "203.0.113.9", ProtocolNotGranted},
+		{"tcp", "169.254.169.254", MetadataAddress},
+		{"udp", "fd00:ec2::254", MetadataAddress},
+	} {
+		r := &Request{Time: when, Kind: KindPacket, Protocol: c.protocol, Address: netip.MustParseAddr(c.address), Port: 80}
+		if d := new(Policy).Decide(r); d.Reason != c.want || d.Allowed() {
+			t.Errorf("%s to %s: got %s, want %s", c.protocol, c.address, d.Reason, c.want)
+		}
+	}
+	if d := new(Policy).Decide(&Request{Kind: KindPacket}); d.Reason != ProtocolNotGranted {
+		t.Errorf("packets of which nothing is known: got %s", d.Reason)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestHostThroughExplicitFront(t *testing.T) {
 		{"HOST-05 suffix", "CONNECT notallowed.example:443 HTTP/1.1\r\nHost: notallowed.example:443\r\n\r\n", 403, capability.NoGrant},
 		{"HOST-06 prefix", "CONNECT allowed.example.attacker.test:443 HTTP/1.1\r\nHost: allowed.example.attacker.test:443\r\n\r\n", 403, capability.NoGrant},
 		{"HOST-07 mapped", "CONNECT [::ffff:127.0.0.1]:443 HTTP/1.1\r\nHost: [::ffff:127.0.0.1]:443\r\n\r\n", 403, capability.AddressNotGranted},
-		{"HOST-07 mapped metadata", "CONNECT [::ffff:169.254.169.254]:80 HTTP/1.1\r\nHost: [::ffff:169.254.169.254]:80\r\n\r\n", 403, capability.AddressNotGranted},
+		{"HOST-07 mapped metadata", "CONNECT [::ffff:169.254.169.254]:80 HTTP/1.1\r\nHost: [::ffff:169.254.169.254]:80\r\n\r\n", 403, capability.MetadataAddress},
 		{"HOST-08 octal", "CONNECT 0177.0.0.1:443 HTTP/1.1\r\nHost: 0177.0.0.1:443\r\n\r\n", 400, capability.MalformedHost},
 		{"HOST-08 hexadecimal", "CONNECT 0x7f000001:443 HTTP/1.1\r\nHost: 0x7f000001:443\r\n\r\n", 400, capability.MalformedHost},
 		{"HOST-08 decimal", "CONNECT 2130706433:443 HTTP/1.1\r\nHost: 2130706433:443\r\n\r\n", 400, capability.MalformedHost},

@@ -16,6 +16,7 @@ import (
 )
 
 type commands struct {
+	Init    InitCmd    `cmd:"" help:"Write a policy from the configuration of the clients here."`
 	Run     RunCmd     `cmd:"" help:"Run a command in a sandbox whose only way out is the policy's grants."`
 	Policy  PolicyCmd  `cmd:"" help:"Check, format, trust and look at policies."`
 	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`

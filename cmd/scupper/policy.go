@@ -35,7 +35,7 @@ func (a *App) readPolicy(path string) (*policyfile.File, error) {
 // wrongPolicy is the error of a command that needs a policy without mistakes.
 func wrongPolicy(path string, diags policyfile.Diagnostics) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return &exitError{code: exitUsage, err: fmt.Errorf("there is no policy %q", path), hint: "write one around what this prints: scupper policy presets show npm"}
+		return &exitError{code: exitUsage, err: fmt.Errorf("there is no policy %q", path), hint: "scupper init writes one from what is configured here; scupper policy presets show npm prints the grants of a preset"}
 	}
 	return &exitError{code: exitUsage, err: fmt.Errorf("%q has %s and grants nothing", path, count(diags.Count(policyfile.Error), "mistake"))}
 }

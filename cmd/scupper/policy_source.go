@@ -21,7 +21,7 @@ func (a *App) loadPolicy(flag string) (file *policyfile.File, path string, err e
 		path = implicitPolicy
 		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 			fmt.Fprintln(a.Stderr, "scupper: no policy: everything is denied")
-			fmt.Fprintln(a.Stderr, "  write ./policy.hcl (scupper policy presets show npm), or name one with --policy FILE")
+			fmt.Fprintln(a.Stderr, "  scupper init writes ./policy.hcl from what is configured here; --policy FILE names another")
 			return nil, "", nil
 		}
 	}

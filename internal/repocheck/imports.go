@@ -15,8 +15,9 @@ const module = "scupper.dev/scupper"
 func mayImport() map[string][]string {
 	return map[string][]string{
 		"capability":            {},
-		"capability/policyfile": {"capability", "capability/presets"},
+		"capability/policyfile": {"capability", "capability/presets", "gitproto"},
 		"capability/presets":    {},
+		"gitproto":              {},
 		"audit":                 {"capability"},
 		"clientconfig":          {},
 		"credential":            {"capability"},
@@ -64,7 +65,8 @@ func owners() map[string][]string {
 		"golang.org/x/net/ipv4":           {"dnsfilter", "netns"},
 		"golang.org/x/net/ipv6":           {"dnsfilter", "netns"},
 		"golang.org/x/net/bpf":            {"replay", "sandbox"},
-		"golang.org/x/mod/sumdb":          {"audit"},
+		"golang.org/x/mod/sumdb":          {"audit", "e2e"}, // e2e serves modules with a checksum database
+		"golang.org/x/mod/zip":            {"e2e"},
 		"golang.org/x/sync":               anyone,
 		"golang.org/x/sys":                anyone,
 		"gvisor.dev/gvisor/pkg":           {"sandbox"}, // the seccomp rule builder

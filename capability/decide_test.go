@@ -258,7 +258,7 @@ func TestCompileRefuses(t *testing.T) {
 }
 
 func TestTemplateMistakes(t *testing.T) {
-	for _, text := range []string{"", "x", "/a//b", "/{a", "/a}", "/{a}{b}", "/{1}", "/{}", "/x{a...}", "/a/../b", "/a%zz", "/{a b}"} {
+	for _, text := range []string{"", "x", "/a//b", "/{a", "/a}", "/{a}{b}", "/{1}", "/{}", "/x{a...}", "/{a}-{b...}", "/a/../b", "/a%zz", "/{a b}"} {
 		if tm, err := ParseTemplate(text, nil); err == nil && text != "/a/../b" {
 			t.Errorf("%q compiles to %v", text, tm)
 		}

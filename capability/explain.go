@@ -105,10 +105,12 @@ func bodyComplaint(a *Allow, r *Request) string {
 	switch {
 	case a.Body == nil:
 		return "the allow block declares no body"
-	case r.Body.Encoding != "":
+	case r.Body.Encoding != "" && r.Body.Encoding != a.Body.Coding:
 		return fmt.Sprintf("the body is coded as %s", r.Body.Encoding)
+	case r.Body.Type != a.Body.Type:
+		return fmt.Sprintf("the body is %q, granted is %q", r.Body.Type, a.Body.Type)
 	}
-	return fmt.Sprintf("the body is %q, granted is %q", r.Body.Type, a.Body.Type)
+	return "the body is not one that its schema admits"
 }
 
 // complaint names the first parameter that is not granted. It never shows a value.

@@ -56,8 +56,19 @@ type Allow struct {
 
 // BodyRule says which body an allow block takes.
 type BodyRule struct {
-	Type string // media type in lower case, without parameters
-	Max  int64  // bytes
+	Type      string    // media type in lower case, without parameters
+	Max       int64     // bytes, before and after the coding is taken off
+	Coding    string    // the one content coding that an inspected body may have: "gzip", or none
+	Inspector Inspector // nil: the body is not looked at
+}
+
+// An Inspector judges whole bodies. It may be called concurrently and must not block.
+type Inspector interface {
+	// Inspect returns the bytes to send in the place of body, written anew from what it
+	// understood, so that what is judged is what is sent; inspecting them again returns
+	// the same. An error means that the body is not granted, and holds nothing of it.
+	// body belongs to the caller.
+	Inspect(body []byte) ([]byte, error)
 }
 
 // Limits of a grant, per run. Zero means no limit.

@@ -203,12 +203,13 @@ func (p Path) String() string {
 
 // appendEscaped is the one encoder of path segments: unreserved characters and the
 // delimiters that have no meaning inside a segment stand for themselves (RFC 3986
-// section 3.3, without ";"), the rest is percent-encoded in upper case.
+// section 3.3, without ";"), the rest is percent-encoded in upper case. A plus sign is
+// encoded too, because object stores read a bare one as a blank.
 func appendEscaped(b []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if isAlnum(c) || strings.IndexByte("-._~!$&'()*+,=:@", c) >= 0 {
+		if isAlnum(c) || strings.IndexByte("-._~!$&'()*,=:@", c) >= 0 {
 			b = append(b, c)
 			continue
 		}

@@ -17,6 +17,8 @@ type Pattern struct {
 	text  string // as policies write it; equal texts are equal patterns
 	match func(string) bool
 	fixed []string // the values, where they are listed
+
+	joined bool // over several segments it is for the whole, never for each alone
 }
 
 // Match reports whether s is such a value.
@@ -59,7 +61,23 @@ func Regexp(expr string) (Pattern, error) {
 // Named returns the pattern of that name.
 func Named(name string) (Pattern, bool) {
 	match, ok := named[name]
-	return Pattern{text: name, match: match}, ok
+	return Pattern{text: name, match: match, joined: name == "go_module"}, ok
+}
+
+// GoModule matches the paths of the modules with these names and of those below them,
+// in the escaped form of the GOPROXY protocol: "example.com/lib" has
+// "example.com/lib/v2" below it, not "example.com/library".
+func GoModule(under ...string) Pattern {
+	p := OneOf(under...)
+	p.text, p.fixed = "go_module"+strings.TrimPrefix(p.text, "one_of"), nil
+	p.joined = true
+	p.match = func(s string) bool {
+		return isGoModule(s) && slices.ContainsFunc(under, func(u string) bool {
+			rest, ok := strings.CutPrefix(s, u)
+			return ok && (rest == "" || rest[0] == '/')
+		})
+	}
+	return p
 }
 
 // Names lists the named patterns.

@@ -11,7 +11,8 @@ import (
 const MaxVariables = 12
 
 // Template is a path with variables, as in net/http's ServeMux: {name} stands for
-// one segment or a part of one, {name...} for one or more whole segments. A variable
+// one segment or a part of one, {name...} for one or more whole segments, the last of
+// them up to a literal where one follows, as in "{module...}@{version}". A variable
 // that occurs again must have the same value again, so
 // "/{pkg}/-/{pkg}-{version}.tgz" ties the file to the package. A trailing slash
 // matches only a template that ends in one.
@@ -27,8 +28,8 @@ type variable struct {
 	pattern Pattern
 }
 
-// segment is a sequence of literals and variables, or one variable that takes
-// several segments.
+// segment is a sequence of literals and variables. Where it begins with a variable
+// that takes several segments, it is matched with all of them.
 type segment struct {
 	key   string // equal keys match equally: edges of the trie are shared by it
 	parts []part
@@ -117,9 +118,6 @@ func (t *Template) addSegment(text string, where map[string]Pattern) error {
 	if len(s.parts) == 0 {
 		return errors.New("a path template has no empty segments")
 	}
-	if s.multi && len(s.parts) > 1 {
-		return fmt.Errorf("a variable over several segments stands alone between slashes, not in %q", text)
-	}
 	t.segments = append(t.segments, s)
 	return nil
 }
@@ -142,6 +140,9 @@ func (t *Template) addVariable(s *segment, name string, where map[string]Pattern
 	name, multi := strings.CutSuffix(name, "...")
 	if !isName(name) {
 		return fmt.Errorf("%q is not a variable name: letters, digits and underscores", name)
+	}
+	if multi && len(s.parts) > 0 {
+		return fmt.Errorf("a variable over several segments begins right after a slash, not where {%s...} stands", name)
 	}
 	i := t.index(name)
 	p := part{variable: i, again: i >= 0}
@@ -239,6 +240,9 @@ func (s *segment) matchMulti(p Path, j, end int, vars []variable, b *bindings) b
 	if !ok {
 		return false
 	}
+	if len(s.parts) > 1 {
+		return s.matchTail(joined, vars, b)
+	}
 	v := s.parts[0]
 	if v.again {
 		return joined == b[v.variable]
@@ -247,8 +251,25 @@ func (s *segment) matchMulti(p Path, j, end int, vars []variable, b *bindings) b
 	if vars[v.variable].pattern.Match(joined) {
 		return true
 	}
+	if vars[v.variable].pattern.joined {
+		return false
+	}
 	for k := j; k < end; k++ {
 		if !vars[v.variable].pattern.Match(p.Segment(k)) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchTail matches several segments where literals and variables follow the variable
+// that takes them: only that one may hold a slash, or it would be encoded when sent.
+func (s *segment) matchTail(joined string, vars []variable, b *bindings) bool {
+	if !s.match(joined, vars, b) {
+		return false
+	}
+	for _, p := range s.parts[1:] {
+		if p.literal == "" && strings.Contains(b[p.variable], "/") {
 			return false
 		}
 	}
@@ -271,11 +292,11 @@ func (t *Template) render(p Path) (string, bool) {
 	out := make([]byte, 0, len(p.decoded)+8)
 	for i := range t.segments {
 		out = append(out, '/')
-		for _, part := range t.segments[i].parts {
+		for k, part := range t.segments[i].parts {
 			switch {
 			case part.literal != "":
 				out = append(out, part.raw...)
-			case t.segments[i].multi:
+			case t.segments[i].multi && k == 0:
 				out = appendSegments(out, b[part.variable])
 			default:
 				out = appendEscaped(out, b[part.variable])

@@ -142,11 +142,14 @@ func (a *Allow) method(m string) bool {
 	return false
 }
 
-// bodyDeclared reports whether b is a body of the declared type, or none. Codings are
-// not inspected here, so only identity passes.
+// bodyDeclared reports whether b is a body of the declared type, or none. A coding is
+// taken off where the body is inspected; elsewhere only identity passes.
 func (a *Allow) bodyDeclared(b Body) bool {
 	if !b.Present {
 		return true
 	}
-	return a.Body != nil && b.Type == a.Body.Type && b.Encoding == ""
+	if a.Body == nil || b.Type != a.Body.Type {
+		return false
+	}
+	return b.Encoding == "" || a.Body.Inspector != nil && b.Encoding == a.Body.Coding
 }

@@ -34,6 +34,7 @@ type record struct {
 	Protocol string    `json:"protocol"`
 	Position string    `json:"position"`
 	Status   int       `json:"status"`
+	Received int64     `json:"received"`
 	raw      string
 }
 

@@ -35,6 +35,7 @@ type File struct {
 	Policy      *capability.Policy
 	Roles       []Role
 	Upstream    Upstream
+	Sandbox     Sandbox
 	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself
 	Files       []string   // the files it names, absolute where Name is, else relative to the same folder
 	BestEffort  bool       // a control that cannot be applied is reported, not an error

@@ -40,11 +40,13 @@ func (p *parser) policy(body *hclsyntax.Body) {
 			p.use(b)
 		case "upstream":
 			p.upstream(b)
+		case "sandbox":
+			p.sandbox(b)
 		case "credential", "tool":
 			p.later(b.DefRange, b.Type)
 		}
 	}
-	p.once(content.Blocks, "upstream")
+	p.once(content.Blocks, "upstream", "sandbox")
 	for _, b := range content.Blocks {
 		if b.Type == "role" {
 			p.role(b)

@@ -10,8 +10,9 @@ type shape struct {
 }
 
 var (
-	topLevel      = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
+	topLevel      = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream", "sandbox"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
 	upstreamBlock = shape{attributes: []string{"resolver", "ca"}}
+	sandboxBlock  = shape{attributes: []string{"memory", "cpus", "processes", "time", "scratch", "output"}}
 	roleBlock     = shape{attributes: []string{"grants", "tools"}}
 	grantBlock    = shape{
 		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},

@@ -2,7 +2,6 @@ package policyfile
 
 import (
 	"fmt"
-	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -19,14 +18,12 @@ func (s *source) size(e hcl.Expression) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	digits := strings.TrimRight(v, "BKMGTikmgt ")
-	n, err := strconv.ParseUint(digits, 10, 63)
-	unit, known := byteUnit(strings.TrimSpace(v[len(digits):]))
-	if err != nil || n < 1 || !known || n > math.MaxInt64/uint64(unit) {
+	n, err := Size(v)
+	if err != nil {
 		s.fail(e.Range(), fmt.Sprintf("%q is not a size", v), `write a positive number and a unit: "512B", "64KiB", "1MiB", "1GB"`)
 		return 0, false
 	}
-	return int64(n) * unit, true
+	return n, true
 }
 
 func byteUnit(name string) (int64, bool) {

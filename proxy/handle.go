@@ -13,10 +13,6 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.pending.Store(false)
-	if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		// Or net/http waits for the rest of the body before it sends an answer.
-		_ = http.NewResponseController(w).EnableFullDuplex()
-	}
 	if v := violationOf(r, l); v != nil {
 		p.refuseViolation(w, r, l, v)
 		return

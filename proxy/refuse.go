@@ -56,8 +56,9 @@ func refuseWith(w http.ResponseWriter, r *http.Request, d capability.Decision, s
 }
 
 // endAfter makes the answer with header h the last one of an HTTP/1 connection.
-// net/http loses its place when a handler leaves a body behind that it did not wait
-// for, and would take the rest of it for the next request.
+// net/http would wait for the rest of a body before it sends an answer, and it loses
+// its place, taking that rest for the next request, when a handler returns while a
+// transport still reads. It does neither on a connection that ends.
 func endAfter(r *http.Request, h http.Header) {
 	if s, ok := r.Context().Value(connKey{}).(*stream); ok {
 		s.early.Store(true)

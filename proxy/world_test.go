@@ -3,145 +3,19 @@ package proxy
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"scupper.dev/scupper/capability"
 )
-
-// record is one thing the fake authority was told.
-type record struct {
-	Request  capability.Request
-	Decision capability.Decision
-	Outcome  *capability.Outcome
-}
-
-// ledger is an Authority that keeps everything in memory.
-type ledger struct {
-	policy atomic.Pointer[capability.Policy]
-	upload atomic.Int64 // left; negative: no limit
-	down   atomic.Int64
-
-	mu      sync.Mutex
-	records []*record
-	last    int
-	twice   []string // decisions that were finished twice
-	changed chan struct{}
-}
-
-func newLedger() *ledger {
-	l := &ledger{changed: make(chan struct{}, 1)}
-	l.upload.Store(1 << 60)
-	l.down.Store(1 << 60)
-	return l
-}
-
-func (l *ledger) note(r *capability.Request, d capability.Decision) capability.Decision {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last++
-	d.ID = fmt.Sprintf("d-%d", l.last)
-	l.records = append(l.records, &record{Request: *r, Decision: d})
-	l.wake()
-	return d
-}
-
-func (l *ledger) wake() {
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
-}
-
-func (l *ledger) Authorize(r *capability.Request) capability.Decision {
-	return l.note(r, l.policy.Load().Decide(r))
-}
-
-func (l *ledger) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
-	return l.note(r, capability.Deny(reason))
-}
-
-func (l *ledger) Spend(_ capability.Decision, sent, received int64) bool {
-	return l.upload.Add(-sent) >= 0 && l.down.Add(-received) >= 0
-}
-
-func (l *ledger) Finish(d capability.Decision, o capability.Outcome) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range l.records {
-		if r.Decision.ID == d.ID {
-			if r.Outcome != nil {
-				l.twice = append(l.twice, d.ID)
-			}
-			r.Outcome = &o
-		}
-	}
-	l.wake()
-}
-
-// all is a copy of the records.
-func (l *ledger) all() []record {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := make([]record, len(l.records))
-	for i, r := range l.records {
-		out[i] = *r
-	}
-	return out
-}
-
-// origin is a far side that notes what reaches it.
-type origin struct {
-	*http.Server
-	addr    netip.AddrPort
-	handler http.HandlerFunc
-	dials   atomic.Int64
-	mu      sync.Mutex
-	seen    []seen
-}
-
-type seen struct {
-	Method, URI, Host, Proto string
-	Header                   http.Header
-	Body                     string
-}
-
-func (o *origin) requests() []seen {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return append([]seen(nil), o.seen...)
-}
-
-func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := seen{Method: r.Method, URI: r.RequestURI, Host: r.Host, Proto: r.Proto, Header: r.Header.Clone()}
-	if o.handler == nil {
-		body, _ := io.ReadAll(r.Body)
-		s.Body = string(body)
-	}
-	o.mu.Lock()
-	o.seen = append(o.seen, s)
-	o.mu.Unlock()
-	if o.handler != nil {
-		o.handler(w, r)
-		return
-	}
-	fmt.Fprintf(w, "origin: %s %s", r.Method, r.RequestURI)
-}
 
 // world is a proxy with both fronts, a far side and a log, all on loopback.
 type world struct {
@@ -301,83 +175,6 @@ func listen(t testing.TB, addr string) net.Listener {
 
 func portOf(ln net.Listener) uint16 { return ln.Addr().(*net.TCPAddr).AddrPort().Port() }
 
-// farCA signs the certificates of the far side.
-type farCA struct {
-	pool *x509.CertPool
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newFarCA(t testing.TB) *farCA {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "far side"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, _ := x509.ParseCertificate(der)
-	ca := &farCA{pool: x509.NewCertPool(), cert: cert, key: key}
-	ca.pool.AddCert(cert)
-	return ca
-}
-
-// issue makes a server certificate for names until then.
-func (ca *farCA) issue(t testing.TB, until time.Time, names ...string) tls.Certificate {
-	t.Helper()
-	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	for _, n := range names {
-		if ip := net.ParseIP(n); ip != nil {
-			tmpl.IPAddresses = append(tmpl.IPAddresses, ip)
-		} else {
-			tmpl.DNSNames = append(tmpl.DNSNames, n)
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.cert, ca.key.Public(), ca.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: ca.key}
-}
-
-// startOrigin serves https with certificates of ca, or http without one.
-func startOrigin(t testing.TB, ca *farCA) *origin {
-	t.Helper()
-	if ca == nil {
-		return startOriginWith(t, nil)
-	}
-	cert := ca.issue(t, time.Now().Add(time.Hour), "allowed.example", "other.example", "127.0.0.1")
-	return startOriginWith(t, &cert)
-}
-
-func startOriginWith(t testing.TB, cert *tls.Certificate) *origin {
-	t.Helper()
-	ln := listen(t, "127.0.0.1:0")
-	o := &origin{addr: netip.MustParseAddrPort(ln.Addr().String())}
-	o.Server = &http.Server{Handler: o, ErrorLog: quiet(), ConnState: func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			o.dials.Add(1)
-		}
-	}}
-	if cert == nil {
-		go o.Serve(ln)
-	} else {
-		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*cert}}
-		go o.ServeTLS(ln, "", "")
-	}
-	t.Cleanup(func() { o.Close() })
-	return o
-}
-
 // client is an ordinary HTTP client inside the sandbox: it looks names up in its own
 // table, as a stub resolver would through the leases.
 func (w *world) client(h2 bool) *http.Client {
@@ -470,7 +267,7 @@ func (w *world) say(c net.Conn, text string) (status int, body string) {
 func (w *world) exchange(c net.Conn, br *bufio.Reader, text string) (int, string, error) {
 	w.t.Helper()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
-	text = strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart)).Replace(text)
+	text = strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart), "OTHER", fmt.Sprintf("other.example:%d", w.port)).Replace(text)
 	if _, err := io.WriteString(c, text); err != nil {
 		return 0, "", err
 	}

@@ -258,13 +258,6 @@ func TestHeaders(t *testing.T) {
 // substitute behind a prefix of them, and every head it delivers has one reading for
 // net/http too.
 func FuzzStream(f *testing.F) {
-	for _, seed := range []string{
-		"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\n{}\r\n0\r\nA: b\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET / HTTP/1.1\nHost: a\n\n", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n\x16\x03", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
-	} {
-		f.Add([]byte(seed), true)
-	}
 	p := &Proxy{cfg: Config{Limits: Limits{}.withDefaults()}}
 	f.Fuzz(func(t *testing.T, sent []byte, slow bool) {
 		var from io.Reader = bytes.NewReader(sent)

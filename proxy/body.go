@@ -23,8 +23,8 @@ type uploadBody struct {
 	done atomic.Bool // read to its end
 }
 
-func (x *exchange) upload() *uploadBody {
-	return &uploadBody{x: x, from: x.r.Body, left: x.d.Allow.Body.Max}
+func (x *exchange) upload(from io.ReadCloser, most int64) *uploadBody {
+	return &uploadBody{x: x, from: from, left: most}
 }
 
 // early makes an answer that comes before the end of its request the last one of the

@@ -7,7 +7,8 @@
 //	admit.go, tls.go              tell TLS from HTTP, end TLS
 //	framing.go, identify.go       bytes -> capability.Request, or malformed
 //	handle.go                     authorise
-//	refuse.go or forward.go       answer; upstream.go dials, body.go streams
+//	refuse.go or forward.go       answer; upstream.go dials, body.go streams,
+//	                              inspect.go rewrites
 //	finish.go                     outcome
 //
 // Use it with an Authority that decides and records:
@@ -23,7 +24,8 @@
 // written from the judged form. Every address is checked and dialled as a literal;
 // upstream certificates are always verified. Bodies stream in bounded memory.
 //
-// Non-guarantees: what an allowed body contains is not looked at. A malformed HTTP/2
+// Non-guarantees: what an allowed body contains is looked at only where its grant has an
+// inspector; then it is held whole, up to the grant's maximum. A malformed HTTP/2
 // stream is reset by net/http without a record, because its handler never sees it.
 // WebSocket and other upgrades are refused.
 package proxy

@@ -23,6 +23,7 @@ type exchange struct {
 	d capability.Decision
 
 	body           *uploadBody // nil: none
+	length         int64       // of body; -1: unknown
 	sent, received atomic.Int64
 	upstream       netip.AddrPort
 	status         int
@@ -42,6 +43,10 @@ func exchangeOf(r *http.Request) *exchange {
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Request, d capability.Decision) {
 	x := &exchange{p: p, w: w, r: r, q: q, d: d}
 	defer x.finish()
+	if !x.prepareBody() {
+		x.answerFailure()
+		return
+	}
 	up := x.request()
 	if up.URL.Opaque == "" {
 		x.fail(*denied(capability.PathNotGranted)) // net/url would make "/" of it
@@ -70,9 +75,8 @@ func (x *exchange) request() *http.Request {
 		Host:   hostport(x.q.Host, x.q.Port, x.q.Scheme.DefaultPort()),
 		Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if x.q.Body.Present {
-		x.body = x.upload()
-		up.Body, up.ContentLength = x.body, x.q.Body.Length
+	if x.body != nil && x.length != 0 { // a length of 0 would mean that it is unknown
+		up.Body, up.ContentLength = x.body, x.length
 	}
 	ctx := context.WithValue(x.r.Context(), exchangeKey{}, x)
 	return up.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.gotConn}))

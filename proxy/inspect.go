@@ -1,0 +1,85 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+
+	"scupper.dev/scupper/capability"
+)
+
+var errTrailing = errors.New("there is something behind the coded body")
+
+// prepareBody makes the body to send: the client's as it flows, or, where the grant
+// demands inspection, the bytes that the inspector wrote anew. False: the exchange has
+// failed.
+func (x *exchange) prepareBody() bool {
+	if !x.q.Body.Present {
+		return true
+	}
+	rule := x.d.Allow.Body
+	x.body, x.length = x.upload(x.r.Body, rule.Max), x.q.Body.Length
+	if rule.Inspector == nil {
+		return true
+	}
+	sent, err := x.whole(rule)
+	if err != nil {
+		x.fail(*denied(capability.BodyNotGranted)) // unless reading it failed first
+		return false
+	}
+	x.body, x.length = x.upload(io.NopCloser(bytes.NewReader(sent)), int64(len(sent))), int64(len(sent))
+	x.body.done.Store(true) // the client's, that is
+	return true
+}
+
+// whole reads the body, takes its coding off and has it inspected. Neither form may be
+// longer than the maximum.
+func (x *exchange) whole(rule *capability.BodyRule) ([]byte, error) {
+	body, err := io.ReadAll(&capped{x: x, from: x.r.Body, left: rule.Max})
+	if err != nil {
+		return nil, err
+	}
+	if x.q.Body.Encoding == "gzip" {
+		if body, err = x.unzip(body, rule.Max); err != nil {
+			return nil, err
+		}
+	}
+	return rule.Inspector.Inspect(body)
+}
+
+// unzip takes exactly one gzip member apart (RFC 1952).
+func (x *exchange) unzip(coded []byte, most int64) ([]byte, error) {
+	in := bytes.NewReader(coded)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	body, err := io.ReadAll(&capped{x: x, from: z, left: most})
+	if err == nil && in.Len() > 0 {
+		err = errTrailing
+	}
+	return body, err
+}
+
+// capped reads up to left bytes; more of them fail the exchange.
+type capped struct {
+	x    *exchange
+	from io.Reader
+	left int64
+}
+
+func (c *capped) Read(buf []byte) (int, error) {
+	if int64(len(buf)) > c.left+1 {
+		buf = buf[:c.left+1]
+	}
+	n, err := c.from.Read(buf)
+	if c.left -= int64(n); c.left < 0 {
+		return 0, c.x.cut(capability.BodyTooLarge)
+	}
+	if err != nil && err != io.EOF && c.from == io.Reader(c.x.r.Body) {
+		c.x.fail(clientFailure(c.x.r, err))
+	}
+	return n, err
+}

@@ -67,7 +67,7 @@ type Limits struct {
 	Handshake   time.Duration // from accept to the end of the TLS handshake; default 10 s
 	Header      time.Duration // for a request head; default 10 s
 	Idle        time.Duration // between requests; default 3 min
-	Refused     time.Duration // for a first byte to an address that is not granted, ten times as much to a name; default 40 ms
+	Refused     time.Duration // for a first byte to an address that is not granted, ten times as much to a name; default 30 ms
 	Dial        time.Duration // name resolution and connecting upstream; default 10 s
 	Grace       time.Duration // for live requests when a front ends; default 250 ms
 }
@@ -104,7 +104,7 @@ func (l Limits) withDefaults() Limits {
 		Handshake:   or(l.Handshake, 10*time.Second),
 		Header:      or(l.Header, 10*time.Second),
 		Idle:        or(l.Idle, 3*time.Minute),
-		Refused:     or(l.Refused, 40*time.Millisecond),
+		Refused:     or(l.Refused, 30*time.Millisecond),
 		Dial:        or(l.Dial, 10*time.Second),
 		Grace:       or(l.Grace, 250*time.Millisecond),
 	}

@@ -104,6 +104,8 @@ attempt("absolute form", lambda: explicit(get(host, "http://plain.example.com/pu
 				"Host in clear: 421 authority_mismatch", "absolute form: 421 authority_mismatch").
 				wantReasons("connect authority_mismatch api.example.com", "http authority_mismatch", "http authority_mismatch api.example.com", "http authority_mismatch plain.example.com").
 				farSideNothing()
+			// curl writes the header as :authority.
+			w.attack(curl("-H", "Host: "+tc.host, "https://api.example.com/public/a")).refused(421, "authority_mismatch")
 		})
 	}
 }
@@ -160,6 +162,17 @@ attempt("Host in a tunnel", lambda: tls("api.example.com", get(host, "/public/a"
 					a.errorf("the log says %s", d.denial())
 				}
 			}
+			if strings.Contains(tc.host, `\`) {
+				return // not to be written on a command line
+			}
+			// curl writes the header as :authority.
+			h2 := w.attack(curl("-H", "Host: "+tc.host, "https://api.example.com/public/a"))
+			if strings.Contains(tc.host, "@") {
+				// net/http resets the stream before anybody sees a request, so there is no record.
+				h2.wantExit(92).wantDenials().farSideNothing()
+				return
+			}
+			h2.refused(400, "malformed_host")
 		})
 	}
 }

@@ -53,6 +53,13 @@ func TestClients(t *testing.T) {
 					w.attack(tc.get(refused)).refused(403, "path_not_granted")
 				})
 			}
+			t.Run("one connection", func(t *testing.T) {
+				const other = "https://api.example.com/public/b"
+				for _, version := range []string{"--http1.1", "--http2"} {
+					w.attack(command("curl", "-sS", version, "-o", "a", "-o", "b", "-o", "c", "-w", "%{http_code} %{num_connects}\n", granted, refused, other)).
+						wantStdout("200 1\n403 0\n200 0\n").wantReason("path_not_granted").farSide("GET "+granted, "GET "+other)
+				}
+			})
 			t.Run("in clear", func(t *testing.T) {
 				const granted = "http://plain.example.com/public/a"
 				for _, c := range []client{curl(granted), curl(explicitly(granted)...), curl(explicitly("-p", granted)...)} {

@@ -71,10 +71,16 @@ attempt("after", lambda: udp("203.0.113.7", 9), 1)
 	})
 	t.Run("NET-04 raw sockets", func(t *testing.T) {
 		newWorld(t, u).packets(`
-for name, args in ("IP", (socket.AF_INET, socket.SOCK_RAW, 255)), ("TCP", (socket.AF_INET, socket.SOCK_RAW, 6)), ("packet", (17, socket.SOCK_RAW, 768)), ("vsock", (40, socket.SOCK_STREAM)):
+for name, args in ("IP", (socket.AF_INET, socket.SOCK_RAW, 255)), ("TCP", (socket.AF_INET, socket.SOCK_RAW, 6)), ("MPTCP", (socket.AF_INET, socket.SOCK_STREAM, 262)), ("SCTP", (socket.AF_INET, socket.SOCK_STREAM, 132)), ("UDP-Lite", (socket.AF_INET, socket.SOCK_DGRAM, 136)), ("packet", (17, socket.SOCK_RAW, 768)), ("vsock", (40, socket.SOCK_STREAM)):
     attempt(name, lambda: socket.socket(*args) and "made", 3)
-`).wantTries("IP: Protocol not supported", "TCP: Protocol not supported", "packet: Address family not supported by protocol", "vsock: Address family not supported by protocol").
-			wantDenials()
+def fast_open():
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s:
+        s.settimeout(PATIENCE)
+        s.sendto(b"secret", 0x20000000, ("198.51.100.9", 22)) # MSG_FASTOPEN
+        return "answer" if s.recv(1) else "closed"
+attempt("data in the SYN", fast_open, 3)
+`).wantTries("IP: Protocol not supported", "TCP: Protocol not supported", "MPTCP: Protocol not supported", "SCTP: Protocol not supported", "UDP-Lite: Protocol not supported", "packet: Address family not supported by protocol", "vsock: Address family not supported by protocol", "data in the SYN: Operation now in progress").
+			wantDenials("packet port_not_granted tcp 198.51.100.9:22").wantPackets(3)
 	})
 	t.Run("NET-05 IPv6", func(t *testing.T) {
 		newWorld(t, u).packets(`
@@ -95,12 +101,19 @@ attempt("itself", lambda: tcp("::1", 443), 3)
 for to in ("100.64.0.1", 22), ("100.64.0.1", 5432), ("100.64.0.1", 15001), ("100.64.0.1", 8080), ("fd00:64::1", 15001), ("198.51.100.9", 6379), ("198.51.100.9", 853), ("198.51.100.9", 3128), ("100.64.0.2", 22), ("100.64.0.2", 3128), ("fd00:64::2", 443):
     attempt("%s %d" % to, lambda: tcp(*to), 3)
 attempt("100.64.0.1 443", lambda: tcp("100.64.0.1", 443), 3)
+for own in "127.0.0.1", "0.0.0.0":
+    attempt(own + " 443", lambda: tcp(own, 443), 3)
+for own in b"100.64.0.1:3128", b"127.0.0.1:443", b"[::1]:443", b"localhost:443":
+    attempt("CONNECT " + own.decode(), lambda: explicit(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (own, own)), 3)
 `).wantTries("100.64.0.1 22: Connection refused", "100.64.0.1 5432: Connection refused", "100.64.0.1 15001: Connection refused", "100.64.0.1 8080: Connection refused",
 			"fd00:64::1 15001: Connection refused", "198.51.100.9 6379: Connection refused", "198.51.100.9 853: Connection refused", "198.51.100.9 3128: Connection refused",
-			"100.64.0.2 22: Connection refused", "100.64.0.2 3128: Connection refused", "fd00:64::2 443: Connection refused", "100.64.0.1 443: closed").
+			"100.64.0.2 22: Connection refused", "100.64.0.2 3128: Connection refused", "fd00:64::2 443: Connection refused", "100.64.0.1 443: closed",
+			"127.0.0.1 443: Connection refused", "0.0.0.0 443: Connection refused", "CONNECT 100.64.0.1:3128: 403 address_not_granted",
+			"CONNECT 127.0.0.1:443: 403 address_not_granted", "CONNECT [::1]:443: 403 address_not_granted", "CONNECT localhost:443: 403 no_grant").
 			wantDenials("packet port_not_granted tcp 100.64.0.1:22", "packet port_not_granted tcp 100.64.0.1:5432", "packet port_not_granted tcp 100.64.0.1:15001",
 				"packet port_not_granted tcp 100.64.0.1:8080", "packet port_not_granted tcp [fd00:64::1]:15001", "packet port_not_granted tcp 198.51.100.9:6379",
-				"packet port_not_granted tcp 198.51.100.9:853", "packet port_not_granted tcp 198.51.100.9:3128", "connect address_not_granted 100.64.0.1:443").
+				"packet port_not_granted tcp 198.51.100.9:853", "packet port_not_granted tcp 198.51.100.9:3128", "connect address_not_granted 100.64.0.1:443",
+				"connect address_not_granted 100.64.0.1:3128", "connect address_not_granted 127.0.0.1:443", "connect address_not_granted [::1]:443", "connect no_grant localhost:443").
 			wantPackets(24)
 	})
 	t.Run("NET-10 CONNECT to mail, SSH and databases", func(t *testing.T) {

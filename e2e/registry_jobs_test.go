@@ -28,27 +28,29 @@ func wantInstalled(t *testing.T, w *world, packages []npmPackage) {
 // TestInstall is what scupper is for: npm ci, unmodified, under the preset.
 func TestInstall(t *testing.T) {
 	packages := fiftyPackages(t)
-	for _, tc := range []struct{ name, lockfile string }{{"any package", ""}, {"only the lockfile's", "\n  lockfile = \"work/package-lock.json\""}} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, ordinaryUser(t))
-			startRegistry(w, packages)
-			project(w, packages)
-			w.policy(strings.Replace(usesNPM, "\n}", tc.lockfile+"\n}", 1))
-			a := w.control(command("npm", "ci"))
-			a.wantAllowed(len(a.received)).wantExplained()
-			wantInstalled(t, w, packages)
-			got := map[string]bool{}
-			for _, e := range a.received {
-				got[e.URI] = true
-			}
-			for _, p := range packages {
-				if uri := strings.TrimPrefix(p.url(), "https://"+registryHost); !got[uri] {
-					t.Errorf("%s was not asked for: %v", uri, a.received)
+	for _, u := range users(t) {
+		for name, lockfile := range map[string]string{"any package": "", "only the lockfile's": "\n  lockfile = \"work/package-lock.json\""} {
+			t.Run(u.name+", "+name, func(t *testing.T) {
+				w := newWorld(t, u)
+				startRegistry(w, packages)
+				project(w, packages)
+				w.policy(strings.Replace(usesNPM, "\n}", lockfile+"\n}", 1))
+				a := w.control(command("npm", "ci"))
+				a.wantAllowed(len(a.received)).wantExplained()
+				wantInstalled(t, w, packages)
+				got := map[string]bool{}
+				for _, e := range a.received {
+					got[e.URI] = true
 				}
-			}
-			// npm writes %2f; what is sent is rendered anew.
-			w.control(command("npm", "view", "@team-1/part-01", "version")).wantStdout("1.0.0").farSide("GET https://npm.example.com/@team-1%2Fpart-01").wantAllowed(1)
-		})
+				for _, p := range packages {
+					if uri := strings.TrimPrefix(p.url(), "https://"+registryHost); !got[uri] {
+						t.Errorf("%s was not asked for: %v", uri, a.received)
+					}
+				}
+				// npm writes %2f; what is sent is rendered anew.
+				w.control(command("npm", "view", "@team-1/part-01", "version")).wantStdout("1.0.0").farSide("GET https://npm.example.com/@team-1%2Fpart-01").wantAllowed(1)
+			})
+		}
 	}
 }
 

@@ -107,7 +107,8 @@ func (w *world) client(p peer, l workload) ([]string, error) {
 		return append(args, "--roots", w.at("authority.pem"), "--dial", proxyAddr), nil
 	}
 	run, err := w.sandbox(loadPolicy(), "--ro", w.self, "--resolve", originURL+":"+originAddr)
-	return append(run, args...), err
+	// A run keeps two records for each request, and ends after 200,000.
+	return append(append(run, args...), "--most", "95000"), err
 }
 
 // sandbox is the command line of a sandbox with empty folders for work and log, up to

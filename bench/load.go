@@ -68,7 +68,7 @@ func loadMain(args []string) error {
 	flags.IntVar(&l.connections, "c", 1, "connections, or streams with h2")
 	flags.DurationVar(&l.warm, "warm", time.Second, "before the measurement")
 	flags.DurationVar(&l.measured, "for", time.Second, "how long to measure")
-	flags.Int64Var(&l.most, "most", 90_000, "requests at most, the first ones included")
+	flags.Int64Var(&l.most, "most", 10_000_000, "requests at most, the first ones included")
 	flags.Int64Var(&l.bytes, "bytes", 1<<20, "of a large body")
 	trust := flags.String("roots", "", "whom to trust, PEM; the default is the system's")
 	if err := flags.Parse(args); err != nil {

@@ -77,7 +77,7 @@ func (w *world) install(ctx context.Context, p pace, peer peer, project []byte) 
 		return 0, err
 	}
 	args := []string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-update-notifier", "--loglevel=error", "--fetch-retries=0", "--cache=.cache", "--registry=https://" + registry}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + work}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.at("peer")}
 	switch peer.way {
 	case caged:
 		args = append(run, args...)
@@ -85,7 +85,8 @@ func (w *world) install(ctx context.Context, p pace, peer peer, project []byte) 
 		env = append(env, "HTTPS_PROXY=http://"+proxyAddr, "https_proxy=http://"+proxyAddr)
 	}
 	cmd := command(ctx, args)
-	cmd.Dir, cmd.Env = work, append(env, "NODE_EXTRA_CA_CERTS="+w.at("authority.pem"))
+	// The second wins over what npm is configured with on this machine.
+	cmd.Dir, cmd.Env = work, append(env, "NODE_EXTRA_CA_CERTS="+w.at("authority.pem"), "npm_config_cafile="+w.at("authority.pem"))
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	took := time.Since(began)

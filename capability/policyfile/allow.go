@@ -11,25 +11,26 @@ import (
 	"scupper.dev/scupper/capability"
 )
 
-func (p *parser) allows(g *capability.Grant, content *hcl.BodyContent, b *hcl.Block) {
-	found, elsewhere := false, false
+func (s *source) allows(g *capability.Grant, content *hcl.BodyContent, b *hcl.Block) {
+	found := false
 	var earlier []reviewed
 	for _, inner := range content.Blocks {
 		switch inner.Type {
 		case "allow":
 			found = true
-			if a, ok := p.allow(inner); ok {
+			if a, ok := s.allow(inner); ok {
 				r := review(a)
-				p.checkDead(earlier, r, inner.DefRange)
+				s.checkDead(earlier, r, inner.DefRange)
 				earlier = append(earlier, r)
 				g.Allows = append(g.Allows, a)
 			}
 		case "git":
-			elsewhere = true
+			found = true
+			g.Allows = append(g.Allows, s.git(inner)...)
 		}
 	}
-	if !found && !elsewhere {
-		p.fail(b.DefRange, "the grant allows nothing", `write an allow block: allow { methods = ["GET"] path = "/v1/items" }, each attribute on its own line`)
+	if !found {
+		s.fail(b.DefRange, "the grant allows nothing", `write an allow block: allow { methods = ["GET"] path = "/v1/items" }, each attribute on its own line`)
 	}
 }
 

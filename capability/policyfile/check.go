@@ -83,7 +83,7 @@ func headerText(rules []capability.HeaderRule) string {
 }
 
 func coversBody(a, b *capability.BodyRule) bool {
-	return b == nil || a != nil && a.Type == b.Type && a.Max >= b.Max
+	return b == nil || a != nil && a.Type == b.Type && a.Max >= b.Max && a.Coding == b.Coding && (a.Inspector == nil || a.Inspector == b.Inspector)
 }
 
 // judgedForeign asks the judge itself whether an anonymous grant would refuse what r

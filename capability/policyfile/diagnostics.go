@@ -101,7 +101,7 @@ type source struct {
 	text  []byte
 	nav   any
 	diags *Diagnostics
-	bound map[string]string // in a preset: what the names of its arguments stand for
+	bound map[string]value // in a preset: what the names of its arguments stand for
 }
 
 func (s *source) fail(at hcl.Range, summary, detail string) {

@@ -10,32 +10,38 @@ import (
 )
 
 // Expand writes a policy of the grants and variables that a use block of the preset
-// with these arguments makes. For a required argument that is missing it takes the
-// preset's example.
+// with these arguments makes; lists have commas between their items. For a required
+// argument that is missing it takes the preset's example.
 func Expand(name string, args map[string]string) ([]byte, Diagnostics) {
-	given := maps.Clone(args)
-	if given == nil {
-		given = make(map[string]string)
-	}
 	list, err := Presets()
 	if err != nil {
 		return nil, Diagnostics{{Severity: Error, Summary: escape(err.Error())}}
 	}
-	for _, p := range list {
-		for _, a := range p.Arguments {
-			if _, ok := given[a.Name]; p.Name == name && a.Required && !ok {
-				given[a.Name] = a.Example
-			}
+	i := slices.IndexFunc(list, func(p Preset) bool { return p.Name == name })
+	if i < 0 {
+		return expandUse(useBlock(name, nil, args))
+	}
+	given := maps.Clone(args)
+	if given == nil {
+		given = make(map[string]string)
+	}
+	for _, a := range list[i].Arguments {
+		if _, ok := given[a.Name]; a.Required && !ok {
+			given[a.Name] = a.Example
 		}
 	}
-	return expandUse(useBlock(name, given))
+	return expandUse(useBlock(name, list[i].Arguments, given))
 }
 
-func useBlock(name string, args map[string]string) []byte {
+func useBlock(name string, arguments []Argument, args map[string]string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "version = %d\nuse %s {\n", Version, capability.Quote(name))
-	for _, a := range slices.Sorted(maps.Keys(args)) {
-		fmt.Fprintf(&b, "  %s = %s\n", a, capability.Quote(args[a]))
+	for _, given := range slices.Sorted(maps.Keys(args)) {
+		var known Argument
+		if i := slices.IndexFunc(arguments, func(a Argument) bool { return a.Name == given }); i >= 0 {
+			known = arguments[i]
+		}
+		fmt.Fprintf(&b, "  %s = %s\n", given, known.written(args[given]))
 	}
 	b.WriteString("}\n")
 	return b.Bytes()

@@ -36,6 +36,9 @@ func FuzzParse(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
 	}
+	for _, s := range []string{goPolicy, limitedGo, aptPolicy, gitPolicy, gitGrant} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		o := files(map[string]string{"package-lock.json": lock})
 		file, diags := Parse("policy.hcl", text, o)

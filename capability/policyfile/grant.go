@@ -157,7 +157,7 @@ func (p *parser) laterParts(content *hcl.BodyContent) {
 	}
 	for _, b := range content.Blocks {
 		switch b.Type {
-		case "git", "issues", "derive":
+		case "issues", "derive":
 			p.later(b.DefRange, b.Type)
 		}
 	}

@@ -174,7 +174,7 @@ func withPath(a *capability.Allow, path string) (*capability.Allow, bool) {
 	names, patterns := a.Path.Variables()
 	where := make(map[string]capability.Pattern)
 	for i, name := range names {
-		if strings.Contains(path, "{"+name+"}") {
+		if strings.Contains(path, "{"+name+"}") || strings.Contains(path, "{"+name+"...}") {
 			where[name] = patterns[i]
 		}
 	}

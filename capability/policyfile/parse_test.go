@@ -108,7 +108,7 @@ func TestMistakes(t *testing.T) {
 		{"issued credential", grantWith(`credential = issued`), only("error: issued is not in this version")},
 		{"credential in cleartext", grantWith(`credential = credential.x`, `scheme = "http"`), []string{"error: credential.NAME is not in this version", "error: a credential on a cleartext scheme"}},
 		{"credential block", "version = 1\ncredential \"x\" {\n  source { env = \"T\" }\n}", only("error: credential is not in this version")},
-		{"git block", strings.Replace(grantWith(`git {`+"\n repositories = [\"a/b\"]\n }"), allowWith(), "", 1), only("error: git is not in this version")},
+		{"git block", strings.Replace(grantWith(`git {`+"\n repositories = [\"a/b\"]\n }"), allowWith(), "", 1), only(`error: the git block names no operations ... write operations = ["fetch"]`)},
 		{"schema", grantWith(allowWith(`methods = ["POST"]`, "body {\n type = \"application/json\"\n max = \"1KiB\"\n schema = file(\"x.json\")\n}")), only("error: schema is not in this version")},
 
 		{"no reason", grantWith(`reason = ""`), only("warning: the grant has no reason")},

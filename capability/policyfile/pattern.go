@@ -15,7 +15,11 @@ import (
 // pattern reads what a value must look like: a literal, the name of a pattern,
 // one_of(...) or regex(...).
 func (s *source) pattern(e hcl.Expression) (capability.Pattern, bool) {
-	if name := hcl.ExprAsKeyword(bare(e)); name != "" {
+	name := hcl.ExprAsKeyword(bare(e))
+	if v, ok := s.bound[name]; ok {
+		return capability.Literal(v.text), true
+	}
+	if name != "" {
 		return s.named(name, e.Range())
 	}
 	name, args, ok := call(e)
@@ -25,14 +29,16 @@ func (s *source) pattern(e hcl.Expression) (capability.Pattern, bool) {
 	}
 	switch name {
 	case "one_of":
-		values, ok := s.values(e, args)
+		values, ok := s.values(e, args, `one_of("open", "closed")`)
 		return capability.OneOf(values...), ok
+	case "go_module":
+		return s.goModule(e, args)
 	case "regex":
 		return s.regex(e, args)
 	case "required":
 		s.fail(e.Range(), "required(...) belongs into a query", "the variables of a path are always there: write the pattern alone")
 	default:
-		s.fail(e.Range(), fmt.Sprintf("no function %q", name), "patterns are written regex(\"...\"), one_of(\"a\", \"b\"), a literal in quotes, or a name"+suggest(name, "regex", "one_of", "required"))
+		s.fail(e.Range(), fmt.Sprintf("no function %q", name), "patterns are written regex(\"...\"), one_of(\"a\", \"b\"), go_module(\"example.com/team\"), a literal in quotes, or a name"+suggest(name, "regex", "one_of", "go_module", "required"))
 	}
 	return capability.Pattern{}, false
 }
@@ -46,15 +52,55 @@ func (s *source) named(name string, at hcl.Range) (capability.Pattern, bool) {
 	return p, ok
 }
 
-func (s *source) values(e hcl.Expression, args []hclsyntax.Expression) ([]string, bool) {
+// goModule reads go_module("example.com/team"). In a preset, its argument may be one
+// that was not given: then every module is meant.
+func (s *source) goModule(e hcl.Expression, args []hclsyntax.Expression) (capability.Pattern, bool) {
+	values, ok := s.values(e, args, `go_module("example.com/team")`)
+	if ok && len(values) == 0 {
+		return s.named("go_module", e.Range())
+	}
+	for i, v := range values {
+		if values[i], ok = s.modulePath(v, e.Range()); !ok {
+			return capability.Pattern{}, false
+		}
+	}
+	return capability.GoModule(values...), ok
+}
+
+// modulePath is a path or the beginning of paths, with capitals as the GOPROXY
+// protocol writes them.
+func (s *source) modulePath(v string, at hcl.Range) (string, bool) {
+	var b strings.Builder
+	for _, c := range strings.TrimSuffix(v, "/") {
+		if 'A' <= c && c <= 'Z' {
+			b.WriteByte('!')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	any, _ := capability.Named("go_module")
+	if !any.Match(b.String()) {
+		s.fail(at, fmt.Sprintf("%q is not the path of a module", v), `write the host and what follows it, without a version: "example.com/team"`)
+		return "", false
+	}
+	return b.String(), true
+}
+
+// values reads the arguments of a call. An argument of a preset stands for its list.
+func (s *source) values(e hcl.Expression, args []hclsyntax.Expression, example string) ([]string, bool) {
 	if len(args) == 0 {
-		s.fail(e.Range(), "one_of() names no value", `write the values: one_of("open", "closed")`)
+		name, _, _ := strings.Cut(example, "(")
+		s.fail(e.Range(), name+"() names no value", "write the values: "+example)
 		return nil, false
 	}
 	ok := true
 	seen := make(map[string]bool)
 	values := make([]string, 0, len(args))
 	for _, a := range args {
+		if b, bound := s.bound[hcl.ExprAsKeyword(a)]; bound {
+			values = append(values, b.list...)
+			continue
+		}
 		v, read := s.str(a)
 		if read && seen[v] {
 			s.fail(a.Range(), fmt.Sprintf("%q is given twice", v), "each value stands once")

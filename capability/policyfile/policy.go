@@ -17,6 +17,7 @@ type parser struct {
 	hash    hasher
 	grants  []declared
 	names   map[string]hcl.Range // every grant's, also of those with mistakes
+	parts   map[string][]string  // of a preset on several hosts: its further grants, by the name of the first
 }
 
 // declared is a grant and where its parts stand.
@@ -26,7 +27,7 @@ type declared struct {
 }
 
 func (p *parser) policy(body *hclsyntax.Body) {
-	p.names = make(map[string]hcl.Range)
+	p.names, p.parts = make(map[string]hcl.Range), make(map[string][]string)
 	content := p.content(body, topLevel)
 	p.version(content)
 	if a := content.Attributes["environment"]; a != nil {

@@ -1,36 +1,25 @@
 package policyfile
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/capability/presets"
 )
 
-// preset is a preset's file, read.
+// preset is a preset's file, read. What its allow blocks say depends on the arguments.
 type preset struct {
 	source
 	name, summary string
 	version       int64
 	arguments     []Argument
 	at, only      string // arguments: where the host comes from, and what narrows the paths
-	allow         []*capability.Allow
-	environment   hcl.Expression
-}
-
-// Argument is one thing that a preset has to be told.
-type Argument struct {
-	Name     string `json:"name"`
-	Type     string `json:"type"` // "url" or "npm_lockfile"
-	Required bool   `json:"required"`
-	Example  string `json:"example"`
-	About    string `json:"about"`
+	content       *hcl.BodyContent
 }
 
 // Preset describes a preset.
@@ -45,9 +34,9 @@ var (
 	presetTop   = shape{labelled: []string{"preset"}}
 	presetBlock = shape{
 		attributes: []string{"version", "summary", "at", "only", "headers", "environment"},
-		blocks:     []string{"allow"}, labelled: []string{"argument"},
+		blocks:     []string{"allow", "git"}, labelled: []string{"argument"},
 	}
-	argumentBlock = shape{attributes: []string{"type", "required", "example", "about"}}
+	conditions = shape{attributes: []string{"when", "at"}} // of an allow block in a preset
 )
 
 // Presets describes all presets.
@@ -72,15 +61,15 @@ func readPreset(name string, text []byte, diags *Diagnostics) (*preset, bool) {
 	if body == nil {
 		return nil, false
 	}
-	for _, b := range p.content(body, presetTop).Blocks {
+	for _, b := range p.source.content(body, presetTop).Blocks {
 		p.read(b)
 	}
 	return p, diags.Count(Error) == before
 }
 
 func (p *preset) read(b *hcl.Block) {
-	content := p.content(b.Body, presetBlock)
-	for name, a := range content.Attributes {
+	p.content = p.source.content(b.Body, presetBlock)
+	for name, a := range p.content.Attributes {
 		switch name {
 		case "version":
 			p.version, _ = p.integer(a.Expr, 1<<31)
@@ -90,39 +79,13 @@ func (p *preset) read(b *hcl.Block) {
 			p.at = hcl.ExprAsKeyword(a.Expr)
 		case "only":
 			p.only = hcl.ExprAsKeyword(a.Expr)
-		case "environment":
-			p.environment = a.Expr
 		}
 	}
-	headers := p.headers(content)
-	for _, inner := range content.Blocks {
+	for _, inner := range p.content.Blocks {
 		if inner.Type == "argument" {
 			p.arguments = append(p.arguments, p.argument(inner))
-			continue
-		}
-		if a, ok := p.source.allow(inner); ok {
-			a.Headers = append(a.Headers, headers...)
-			p.allow = append(p.allow, a)
 		}
 	}
-}
-
-func (p *preset) argument(b *hcl.Block) Argument {
-	content := p.content(b.Body, argumentBlock)
-	a := Argument{Name: b.Labels[0]}
-	for name, attr := range content.Attributes {
-		switch name {
-		case "type":
-			a.Type = hcl.ExprAsKeyword(attr.Expr)
-		case "required":
-			a.Required, _ = p.boolean(attr.Expr)
-		case "example":
-			a.Example, _ = p.str(attr.Expr)
-		case "about":
-			a.About, _ = p.str(attr.Expr)
-		}
-	}
-	return a
 }
 
 // title is how grants of the preset call it.
@@ -137,96 +100,131 @@ func (p *preset) useBlock() shape {
 	return h
 }
 
-// environ is the preset's environment; an argument's name stands for its value.
-func (p *preset) environ(args map[string]string) []Variable {
-	if p.environment == nil {
-		return nil
-	}
-	s := p.source
-	s.bound = args
-	return s.environment(p.environment)
-}
-
-// expand puts the registry's own path in front of the preset's templates, and where
-// there is a list of packages, puts them in the place of the variables.
-func (p *preset) expand(prefix string, only []npmPackage) []*capability.Allow {
-	var out []*capability.Allow
-	for _, a := range p.allow {
-		if only != nil {
-			out = append(out, narrow(a, prefix, only)...)
-		} else if under, ok := withPath(a, prefix+a.Path.String()); ok {
-			out = append(out, under)
+// places are the arguments that say where a host is, the preset's own first.
+func (p *preset) places() []string {
+	out := []string{p.at}
+	for _, a := range p.arguments {
+		if a.Type == "url" && a.Name != p.at {
+			out = append(out, a.Name)
 		}
 	}
 	return out
 }
 
-// base is where a registry is: the host, and the path that all of its own begin with.
-type base struct {
-	scheme capability.Scheme
-	host   capability.Host
-	port   uint16
-	prefix string // "" or "/repository/npm"
-	at     hcl.Range
+// allows reads the blocks that hold for these arguments, by the place of their host.
+func (p *preset) allows(args bound) map[string][]*capability.Allow {
+	s := p.source
+	s.bound = args.values
+	headers := s.headers(p.content)
+	out := make(map[string][]*capability.Allow)
+	for _, b := range p.content.Blocks {
+		switch b.Type {
+		case "git":
+			out[p.at] = append(out[p.at], s.git(b)...)
+		case "allow":
+			at, inner, holds := p.conditions(b, args)
+			if !holds {
+				continue
+			}
+			if a, ok := s.allow(inner); ok {
+				a.Headers = append(a.Headers, headers...)
+				out[at] = append(out[at], a)
+			}
+		}
+	}
+	return out
 }
 
-// String is the URL with a slash at its end, as clients want it.
-func (b base) String() string {
-	host := string(b.host)
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+// conditions takes `at` and `when` out of an allow block of the preset: whose host it
+// is for, and which arguments have to be given for it.
+func (p *preset) conditions(b *hcl.Block, args bound) (at string, rest *hcl.Block, holds bool) {
+	content, remain, diags := b.Body.PartialContent(conditions.schema())
+	p.adopt(diags)
+	inner := *b
+	inner.Body = remain
+	at = p.at
+	if a := content.Attributes["at"]; a != nil {
+		at = hcl.ExprAsKeyword(a.Expr)
 	}
-	if b.port != b.scheme.DefaultPort() {
-		host = fmt.Sprintf("%s:%d", host, b.port)
+	needed := []string{at}
+	if a := content.Attributes["when"]; a != nil {
+		needed = append(needed, keywords(a.Expr)...)
 	}
-	return string(b.scheme) + "://" + host + b.prefix + "/"
+	return at, &inner, !slices.ContainsFunc(needed, func(name string) bool { return !args.values[name].given })
 }
 
-// base reads a URL of a registry.
-func (s *source) base(e hcl.Expression) (base, bool) {
-	v, ok := s.word(e)
+// keywords are one name, or a list of them.
+func keywords(e hcl.Expression) []string {
+	tuple, ok := bare(e).(*hclsyntax.TupleConsExpr)
 	if !ok {
-		return base{}, false
+		return []string{hcl.ExprAsKeyword(e)}
 	}
-	if strings.Contains(authority(v), "@") {
-		s.conceal(e.Range(), "the URL of the registry holds a credential", "this version sends none: take everything up to the @ out")
-		return base{}, false
+	out := make([]string, len(tuple.Exprs))
+	for i, item := range tuple.Exprs {
+		out[i] = hcl.ExprAsKeyword(item)
 	}
-	b, name, err := parseBase(v)
-	if err != nil {
-		s.fail(e.Range(), fmt.Sprintf("%q is not the URL of a registry", v), err.Error()+`; write it as in "https://npm.example.com" or "https://repo.example.com/repository/npm/"`)
-		return base{}, false
-	}
-	b.at = e.Range()
-	b.host, ok = s.hostName(name, b.at)
-	return b, ok && s.checkAddress(b.host, b.at)
+	return out
 }
 
-func parseBase(v string) (b base, host string, err error) {
-	u, err := url.Parse(v)
+// environ is the preset's environment. A variable whose arguments were not given is
+// left out.
+func (p *preset) environ(args bound) []Variable {
+	a := p.content.Attributes["environment"]
+	if a == nil {
+		return nil
+	}
+	s := p.source
+	s.bound = args.values
+	items, _ := s.object(a.Expr, `environment = { CI = "1" }`)
+	var out []Variable
+	for _, i := range items {
+		if v := s.setting(i.value); v != "" {
+			out = append(out, Variable{Name: i.key, Value: v})
+		}
+	}
+	return out
+}
+
+// setting is what a variable is set to: a string, an argument, words(a, b) of the
+// arguments that are given, or choose(argument, given, otherwise).
+func (s *source) setting(e hcl.Expression) string {
+	name, args, ok := call(e)
 	switch {
-	case err != nil:
-		return b, "", errors.New("it does not parse")
-	case u.Scheme != "https" && u.Scheme != "http":
-		return b, "", errors.New("it begins with https:// or http://")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Opaque != "":
-		return b, "", errors.New("it has no query and no fragment")
-	case strings.ContainsAny(v, "{}"):
-		return b, "", errors.New("its path has no variables")
-	}
-	b.scheme, b.prefix = capability.Scheme(u.Scheme), strings.TrimSuffix(u.EscapedPath(), "/")
-	b.port = b.scheme.DefaultPort()
-	if p := u.Port(); p != "" {
-		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || n == 0 {
-			return b, "", errors.New("a port is a number from 1 to 65535")
+	case !ok:
+		v, isArgument := s.bound[hcl.ExprAsKeyword(e)]
+		if !isArgument {
+			text, _ := s.str(e)
+			return text
 		}
-		b.port = uint16(n)
+		return v.setting()
+	case name == "choose" && len(args) == 3:
+		if s.bound[hcl.ExprAsKeyword(args[0])].given {
+			return s.setting(args[1])
+		}
+		return s.setting(args[2])
+	case name == "words":
+		var words []string
+		for _, a := range args {
+			if v := s.setting(a); v != "" {
+				words = append(words, v)
+			}
+		}
+		return strings.Join(words, " ")
 	}
-	if b.prefix != "" {
-		if _, err := capability.ParsePath(b.prefix); err != nil {
-			return b, "", err
+	s.fail(e.Range(), "not a setting", `write a string, an argument, words(a, b) or choose(argument, "given", "otherwise")`)
+	return ""
+}
+
+// under puts a host's own path in front of the templates of a, and where there is a
+// list of packages, puts them in the place of the variables.
+func under(prefix string, allows []*capability.Allow, only []npmPackage) []*capability.Allow {
+	var out []*capability.Allow
+	for _, a := range allows {
+		if only != nil {
+			out = append(out, narrow(a, prefix, only)...)
+		} else if moved, ok := withPath(a, prefix+a.Path.String()); ok {
+			out = append(out, moved)
 		}
 	}
-	return b, u.Hostname(), nil
+	return out
 }

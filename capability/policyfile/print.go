@@ -95,9 +95,18 @@ func printAllow(b *bytes.Buffer, a *capability.Allow) {
 	pairs(b, "headers", names, patterns)
 	switch {
 	case a.Body != nil:
-		fmt.Fprintf(b, "body {\ntype = %s\nmax = \"%dB\"\n}\n", capability.Quote(a.Body.Type), a.Body.Max)
+		printBody(b, a.Body)
 	case body:
 		b.WriteString("body = none\n")
+	}
+	b.WriteString("}\n")
+}
+
+func printBody(b *bytes.Buffer, body *capability.BodyRule) {
+	fmt.Fprintf(b, "body {\ntype = %s\nmax = \"%dB\"\n", capability.Quote(body.Type), body.Max)
+	attribute(b, "coding", body.Coding)
+	if body.Inspector != nil {
+		fmt.Fprintf(b, "schema = %s\n", body.Inspector)
 	}
 	b.WriteString("}\n")
 }

@@ -45,7 +45,7 @@ func (p *parser) roleGrants(e hcl.Expression) []string {
 			p.fail(i.Range(), fmt.Sprintf("no grant is named %q", v), "a role names grants of this file, and presets by their name"+suggest(v, slices.Sorted(maps.Keys(p.names))...))
 			continue
 		}
-		grants = append(grants, v)
+		grants = append(append(grants, v), p.parts[v]...)
 	}
 	return grants
 }

@@ -19,7 +19,7 @@ var (
 		blocks:     []string{"allow", "limits", "git", "issues", "derive"},
 	}
 	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body"}, blocks: []string{"body"}}
-	bodyBlock   = shape{attributes: []string{"type", "max", "schema"}}
+	bodyBlock   = shape{attributes: []string{"type", "max", "coding", "schema"}}
 	limitsBlock = shape{attributes: []string{"requests", "upload", "download", "rate", "misses", "names"}}
 )
 

@@ -29,21 +29,37 @@ func (p *parser) use(b *hcl.Block) {
 	}
 	p.claim(name, at)
 	args := p.arguments(preset, content, b)
-	base, given := args.urls[preset.at]
-	if !given {
+	if _, given := args.urls[preset.at]; !given {
 		return
 	}
-	d := declared{name: at, host: base.at, Grant: &capability.Grant{
-		Name: name, Position: p.position(b.DefRange.Start),
-		Why: preset.title() + ": " + preset.summary, Owner: preset.title(),
-		Host: capability.HostPattern{Name: base.host}, Port: base.port, Scheme: base.scheme,
+	allows := preset.allows(args)
+	for _, place := range preset.places() {
+		base, given := args.urls[place]
+		if !given || place != preset.at && allows[place] == nil {
+			continue
+		}
+		d := preset.declare(name, at, base)
+		d.Position = p.position(b.DefRange.Start)
+		if place != preset.at {
+			d.Name += "." + place
+			p.claim(d.Name, at)
+			p.parts[name] = append(p.parts[name], d.Name)
+		}
+		p.overrides(d.Grant, content)
+		p.checkReachable(d.Host, d.Networks, d.host)
+		d.Allows = under(base.prefix, allows[place], args.only(preset.only))
+		p.grants = append(p.grants, d)
+	}
+	p.environ(preset.environ(args), name, b.DefRange)
+}
+
+// declare makes the grant for one host of the preset.
+func (p *preset) declare(name string, at hcl.Range, b base) declared {
+	return declared{name: at, host: b.at, Grant: &capability.Grant{
+		Name: name, Why: p.title() + ": " + p.summary, Owner: p.title(),
+		Host: capability.HostPattern{Name: b.host}, Port: b.port, Scheme: b.scheme,
 		Credential: capability.Credential{Mode: capability.Anonymous},
 	}}
-	p.overrides(d.Grant, content)
-	p.checkReachable(d.Host, d.Networks, d.host)
-	d.Allows = preset.expand(base.prefix, args.only(preset.only))
-	p.grants = append(p.grants, d)
-	p.environ(preset.environ(args.text), name, b.DefRange)
 }
 
 // overrides reads what a policy may say about a preset's grant.
@@ -79,38 +95,6 @@ func (p *parser) environ(variables []Variable, grant string, at hcl.Range) {
 	if len(lost) > 0 {
 		p.warn(at, "another preset has set variables of this one already", fmt.Sprintf("%s keep the first value: write environment = { %s = %q } to choose", strings.Join(lost, ", "), lost[0], "..."))
 	}
-}
-
-// bound are the arguments that a use block gives.
-type bound struct {
-	text     map[string]string // as the preset's environment sees them
-	urls     map[string]base
-	packages map[string][]npmPackage
-}
-
-// only is the lockfile's list, nil where none was given: then the templates stand.
-func (b bound) only(name string) []npmPackage { return b.packages[name] }
-
-func (p *parser) arguments(preset *preset, content *hcl.BodyContent, b *hcl.Block) bound {
-	out := bound{make(map[string]string), make(map[string]base), make(map[string][]npmPackage)}
-	for _, a := range preset.arguments {
-		attr := content.Attributes[a.Name]
-		if attr == nil {
-			if a.Required {
-				p.fail(b.DefRange, fmt.Sprintf("preset %q needs %s", preset.name, a.Name), fmt.Sprintf("%s: write %s = %q", a.About, a.Name, a.Example))
-			}
-			continue
-		}
-		switch a.Type {
-		case "url":
-			if u, ok := p.base(attr.Expr); ok {
-				out.urls[a.Name], out.text[a.Name] = u, u.String()
-			}
-		case "npm_lockfile":
-			out.packages[a.Name] = p.lockfile(attr.Expr, out.urls[preset.at].host)
-		}
-	}
-	return out
 }
 
 // preset reads an embedded preset. Mistakes in it would be shown as the policy's own.

@@ -18,7 +18,7 @@ import (
 // str reads a plain string.
 func (s *source) str(e hcl.Expression) (string, bool) {
 	if v, ok := s.bound[hcl.ExprAsKeyword(e)]; ok {
-		return v, true
+		return v.text, true
 	}
 	switch e := bare(e).(type) {
 	case *hclsyntax.TemplateExpr:

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"strings"
 	"sync"
 
 	"scupper.dev/scupper/capability"
@@ -20,6 +21,7 @@ type likeness struct {
 	port             uint16
 	method, path     string
 	protocol, detail string
+	shape            string // of a refused request: what else a grant would have to name
 }
 
 func likenessOf(r *capability.Request, d capability.Decision) likeness {
@@ -33,7 +35,23 @@ func likenessOf(r *capability.Request, d capability.Decision) likeness {
 	if r.Kind == capability.KindPacket {
 		k.protocol = r.Protocol
 	}
+	if r.Kind == capability.KindHTTP && !d.Allowed() {
+		k.shape = shapeOf(r)
+	}
 	return k
+}
+
+// shapeOf is the names of the parameters and the type of the body: a grant for one shape
+// would not permit the other.
+func shapeOf(r *capability.Request) string {
+	var b strings.Builder
+	for _, p := range r.Query[:min(len(r.Query), maxParameters)] {
+		b.WriteString(escaped(p.Name, maxName) + "\n")
+	}
+	if r.Body.Present {
+		b.WriteString(escaped(r.Body.Type, maxName) + "\n" + escaped(r.Body.Encoding, maxWord))
+	}
+	return b.String()
 }
 
 // repeats remembers which requests are on record already.

@@ -16,24 +16,41 @@ func (r Reader) apt(context.Context) []Setting {
 	lists, _ := filepath.Glob(filepath.Join(dir, "sources.list.d", "*.list"))
 	stanzas, _ := filepath.Glob(filepath.Join(dir, "sources.list.d", "*.sources"))
 	var all []Setting
-	add := func(uri, path string) {
-		s := setting("apt", "source", uri, path)
-		known := slices.ContainsFunc(all, func(o Setting) bool { return o.Value == s.Value })
-		if web(s.Value) && !known {
-			all = append(all, s)
+	add := func(path string, found []source) {
+		for _, f := range found {
+			s := setting("apt", "source", f.uri, r.outside(path))
+			i := slices.IndexFunc(all, func(o Setting) bool { return o.Value == s.Value })
+			if i < 0 && web(s.Value) {
+				i, all = len(all), append(all, s)
+			}
+			if i >= 0 {
+				all[i].Suites, all[i].Components = more(all[i].Suites, f.suites), more(all[i].Components, f.components)
+			}
 		}
 	}
 	for _, path := range append([]string{filepath.Join(dir, "sources.list")}, lists...) {
-		for _, uri := range oneLine(file(path)) {
-			add(uri, r.outside(path))
-		}
+		add(path, oneLine(file(path)))
 	}
 	for _, path := range stanzas {
-		for _, uri := range deb822(file(path)) {
-			add(uri, r.outside(path))
-		}
+		add(path, deb822(file(path)))
 	}
 	return all
+}
+
+// source is one archive that apt reads.
+type source struct {
+	uri                string
+	suites, components []string
+}
+
+// more adds the words that are new.
+func more(to, words []string) []string {
+	for _, w := range words {
+		if !slices.Contains(to, w) {
+			to = append(to, w)
+		}
+	}
+	return to
 }
 
 // outside is path as it is without Root.
@@ -50,8 +67,8 @@ func web(value string) bool {
 }
 
 // oneLine reads "deb [option=value] URI suite component".
-func oneLine(text string) []string {
-	var uris []string
+func oneLine(text string) []source {
+	var all []source
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -62,19 +79,18 @@ func oneLine(text string) []string {
 		if strings.HasPrefix(rest, "[") {
 			_, rest, _ = strings.Cut(rest, "]")
 		}
-		if words := strings.Fields(rest); len(words) > 0 {
-			uris = append(uris, words[0])
+		if words := strings.Fields(rest); len(words) > 1 {
+			all = append(all, source{words[0], words[1:2], words[2:]})
 		}
 	}
-	return uris
+	return all
 }
 
 // deb822 reads stanzas of "URIs: URI URI", unless they say "Enabled: no".
-func deb822(text string) []string {
-	var uris []string
+func deb822(text string) []source {
+	var all []source
 	for stanza := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n\n") {
-		var found []string
-		enabled, field := true, ""
+		fields, field := make(map[string][]string), ""
 		for line := range strings.Lines(stanza) {
 			if strings.HasPrefix(line, "#") {
 				continue
@@ -84,16 +100,14 @@ func deb822(text string) []string {
 				field, value, _ = strings.Cut(line, ":")
 				field = strings.ToLower(field)
 			}
-			switch value = strings.TrimSpace(value); field {
-			case "uris":
-				found = append(found, strings.Fields(value)...)
-			case "enabled":
-				enabled = !slices.Contains([]string{"no", "false", "without", "off", "disable"}, strings.ToLower(value))
-			}
+			fields[field] = append(fields[field], strings.Fields(value)...)
 		}
-		if enabled {
-			uris = append(uris, found...)
+		if off := fields["enabled"]; len(off) > 0 && slices.Contains([]string{"no", "false", "without", "off", "disable"}, strings.ToLower(off[0])) {
+			continue
+		}
+		for _, uri := range fields["uris"] {
+			all = append(all, source{uri, fields["suites"], fields["components"]})
 		}
 	}
-	return uris
+	return all
 }

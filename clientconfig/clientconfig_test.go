@@ -92,9 +92,9 @@ func TestRead(t *testing.T) {
 				"etc/apt/sources.list.d/b.list":    "deb http://deb.example.com/debian other main\n",
 			},
 			want: []Setting{
-				{Client: "apt", Name: "source", Value: "http://deb.example.com/debian", From: "/etc/apt/sources.list"},
-				{Client: "apt", Name: "source", Value: "https://two.example.com/d", From: "/etc/apt/sources.list.d/a.sources"},
-				{Client: "apt", Name: "source", Value: "http://three.example.com/d", From: "/etc/apt/sources.list.d/a.sources"},
+				{Client: "apt", Name: "source", Value: "http://deb.example.com/debian", From: "/etc/apt/sources.list", Suites: []string{"stable", "other"}, Components: []string{"main"}},
+				{Client: "apt", Name: "source", Value: "https://two.example.com/d", From: "/etc/apt/sources.list.d/a.sources", Suites: []string{"stable"}},
+				{Client: "apt", Name: "source", Value: "http://three.example.com/d", From: "/etc/apt/sources.list.d/a.sources", Suites: []string{"stable"}},
 			},
 		},
 		{

@@ -3,6 +3,9 @@ package clientconfig
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // golang asks Go. It is the user's word alone: a folder has no settings of its own, and
@@ -26,4 +29,16 @@ func (r Reader) golang(ctx context.Context) []Setting {
 		all = append(all, Setting{Client: "go", Name: name, Value: values[name], From: from})
 	}
 	return all
+}
+
+// GoModules are the modules that the folder's go.sum names. They are the folder's word.
+func (r Reader) GoModules() []string {
+	var modules []string
+	for line := range strings.Lines(file(filepath.Join(r.Dir, "go.sum"))) {
+		if words := strings.Fields(line); len(words) == 3 {
+			modules = append(modules, words[0])
+		}
+	}
+	slices.Sort(modules)
+	return slices.Compact(modules)
 }

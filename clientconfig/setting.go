@@ -20,6 +20,8 @@ type Setting struct {
 	From       string // where it is said, for people
 	Repository bool   // in a file of the folder: whoever made the folder said it
 	Secret     bool   // the configuration has a credential for it, which is left out
+
+	Suites, Components []string // of an apt source
 }
 
 // Reader says where to look. The zero Reader finds nothing.

@@ -45,7 +45,7 @@ func (c *InitCmd) Run(app *App) error {
 	settings := reader.Read(context.Background())
 	app.listSettings(settings)
 
-	draft := draft{used: reader.Used(), ask: app.asker(c.Yes), lookup: lookup, owner: operator(app.Env)}
+	draft := draft{used: reader.Used(), modules: reader.GoModules(), ask: app.asker(c.Yes), lookup: lookup, owner: operator(app.Env)}
 	text := draft.policy(settings)
 	if draft.err != nil {
 		return &exitError{code: exitUsage, err: fmt.Errorf("ask about the folder's addresses: %w", draft.err), hint: "scupper init --yes accepts them all"}

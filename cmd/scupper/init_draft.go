@@ -20,6 +20,7 @@ import (
 // draft becomes a policy.
 type draft struct {
 	used      map[string]bool // clients that the folder shows traces of
+	modules   []string        // that go.sum names
 	owner     string
 	ask       func(question string) (bool, error)
 	lookup    func(host string) ([]netip.Addr, error)
@@ -128,15 +129,13 @@ func (d *draft) golang(settings []clientconfig.Setting) {
 		case "GOPROXY":
 			d.goProxies(p, s)
 		case "GOSUMDB":
-			if u := checksumDatabase(s.Value); u != "" {
-				p.from = append(p.from, said(s))
-				p.arguments, p.urls = append(p.arguments, [2]string{"sumdb", capability.Quote(u)}), append(p.urls, u)
-			}
+			p.checksumDatabase(s)
 		case "GOPRIVATE", "GONOPROXY":
 			d.remark("%s is %s (%s): such modules come from their own hosts, each of which needs a grant", s.Name, s.Value, s.From)
 		}
 	}
 	if slices.ContainsFunc(p.arguments, func(a [2]string) bool { return a[0] == "proxy" }) {
+		d.goModules(p)
 		d.add(p)
 	}
 }
@@ -148,7 +147,7 @@ func (d *draft) goProxies(p *proposal, s clientconfig.Setting) {
 		switch {
 		case !strings.HasPrefix(u, "http"):
 			rest = append(rest, u)
-		case len(p.arguments) == 0:
+		case len(p.urls) == 0:
 			p.arguments, p.urls = append(p.arguments, [2]string{"proxy", capability.Quote(clean)}), append(p.urls, clean)
 			p.from = append(p.from, "GOPROXY, said by "+s.From)
 			if clean != u {
@@ -163,18 +162,40 @@ func (d *draft) goProxies(p *proposal, s clientconfig.Setting) {
 	}
 }
 
-// checksumDatabase is the URL of GOSUMDB (go help module-auth): a name with perhaps a
-// key behind it, and perhaps a URL.
-func checksumDatabase(value string) string {
-	words := strings.Fields(value)
-	switch {
-	case len(words) == 0 || words[0] == "off":
-		return ""
-	case len(words) > 1:
-		return withoutUser(words[1])
+// checksumDatabase reads GOSUMDB (go help module-auth): a name with perhaps a key behind
+// it, and perhaps a URL.
+func (p *proposal) checksumDatabase(s clientconfig.Setting) {
+	words := strings.Fields(s.Value)
+	if len(words) == 0 || words[0] == "off" {
+		return
 	}
-	name, _, _ := strings.Cut(words[0], "+")
-	return "https://" + name
+	p.from = append(p.from, said(s))
+	p.arguments = append(p.arguments, [2]string{"sumdb", capability.Quote(words[0])})
+	if len(words) > 1 {
+		u := withoutUser(words[1])
+		p.arguments, p.urls = append(p.arguments, [2]string{"sumdb_url", capability.Quote(u)}), append(p.urls, u)
+	}
+}
+
+// maxModules is how many modules a suggestion lists.
+const maxModules = 100
+
+// goModules suggests to grant only what go.sum names.
+func (d *draft) goModules(p *proposal) {
+	about := "Any module is granted: the proxy fetches a path from the host in it, so a path can carry data to anybody."
+	if n := len(d.modules); n == 0 || n > maxModules {
+		p.suggest = append(p.suggest, about+" List yours:", `modules = ["example.com/team"]`)
+		return
+	}
+	p.suggest = append(p.suggest, about+" These are in go.sum:", "modules = "+quotedList(d.modules))
+}
+
+func quotedList(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = capability.Quote(w)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // git proposes to fetch from each remote that is spoken to by HTTP.
@@ -188,7 +209,7 @@ func (d *draft) git(settings []clientconfig.Setting) {
 		host := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 		repository := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
 		p := &proposal{preset: "git", as: "git-" + nameOf(strings.TrimPrefix(s.Name, "remote ")), from: []string{said(s)}, urls: []string{host},
-			arguments: [][2]string{{"host", capability.Quote(host)}, {"repositories", "[" + capability.Quote(repository) + "]"}}}
+			arguments: [][2]string{{"url", capability.Quote(host)}, {"repositories", quotedList([]string{repository})}}}
 		p.origin(s)
 		d.add(p)
 	}
@@ -199,6 +220,14 @@ func (d *draft) apt(settings []clientconfig.Setting) {
 	for i, s := range settings {
 		p := &proposal{preset: "apt", from: []string{said(s)}, arguments: [][2]string{{"mirror", capability.Quote(s.Value)}}, urls: []string{s.Value},
 			aside: "only for sandboxes that run apt-get"}
+		for _, list := range []struct {
+			name  string
+			words []string
+		}{{"suites", s.Suites}, {"components", s.Components}} {
+			if len(list.words) > 0 {
+				p.arguments = append(p.arguments, [2]string{list.name, quotedList(list.words)})
+			}
+		}
 		if i > 0 {
 			p.as = fmt.Sprintf("apt-%d", i+1)
 		}

@@ -62,12 +62,8 @@ func (p *proposal) text(owner string) string {
 	fmt.Fprintf(&b, "  reason = %s # why\n  owner = %s # who answers for it\n", capability.Quote("what "+p.preset+" needs in this folder"), capability.Quote(owner))
 	b.WriteString("  # expires = \"2030-01-31\" # until when\n")
 	if len(p.networks) > 0 {
-		quoted := make([]string, len(p.networks))
-		for i, n := range p.networks {
-			quoted[i] = capability.Quote(n)
-		}
 		b.WriteString("\n  # Not a public address: it lies in a private network or on this host.\n")
-		fmt.Fprintf(&b, "  networks = [%s]\n", strings.Join(quoted, ", "))
+		fmt.Fprintf(&b, "  networks = %s\n", quotedList(p.networks))
 	}
 	for i, line := range p.suggest {
 		if i%2 == 0 {

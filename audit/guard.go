@@ -257,5 +257,5 @@ func (g *Guard) Close(exit int) error {
 	g.repeats.flush(g.log.append)
 	s := g.Summary()
 	s.Exit = exit
-	return g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Summary: &s})
+	return g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s})
 }

@@ -17,14 +17,15 @@ type Event string
 
 // The events of a run.
 const (
-	RunStarted  Event = "run_started"  // Record.Run says what runs under which policy
-	Decided     Event = "decision"     // one request and its decision
-	Repeated    Event = "repeated"     // Count more requests equal to that of Decision
-	Ended       Event = "outcome"      // what happened after the allowing Decision
-	Withdrawn   Event = "withdrawn"    // Decision was written too late: its request was denied
-	Gap         Event = "gap"          // Count records could not be written
-	BudgetSpent Event = "budget_spent" // no further request is decided in this run
-	RunEnded    Event = "run_ended"    // Record.Summary has the totals
+	RunStarted   Event = "run_started"   // Record.Run says what runs under which policy
+	Decided      Event = "decision"      // one request and its decision
+	Repeated     Event = "repeated"      // Count more requests equal to that of Decision
+	Ended        Event = "outcome"       // what happened after the allowing Decision
+	Withdrawn    Event = "withdrawn"     // Decision was written too late: its request was denied
+	Gap          Event = "gap"           // Count records could not be written
+	BudgetSpent  Event = "budget_spent"  // no further request is decided in this run
+	LimitReached Event = "limit_reached" // the command came up against a limit of the run
+	RunEnded     Event = "run_ended"     // Record.Summary has the totals
 )
 
 // Record is one line of the log. Which fields are set depends on the event; their
@@ -43,7 +44,7 @@ type Record struct {
 	Kind     string      `json:"kind,omitempty"`
 	Verdict  string      `json:"verdict,omitempty"` // "allow" or "deny"
 	Reason   string      `json:"reason,omitempty"`
-	Limit    string      `json:"limit,omitempty"`    // which limit of the grant is used up
+	Limit    string      `json:"limit,omitempty"`    // which limit of the grant, or of the run, is used up
 	Grant    string      `json:"grant,omitempty"`    // that allowed, or the nearest
 	Position string      `json:"position,omitempty"` // file:line:column of the allow block or grant, in the policy itself
 	Preset   string      `json:"preset,omitempty"`   // file:line:column of the allow block in a preset
@@ -68,6 +69,7 @@ type Record struct {
 	Upstream string `json:"upstream,omitempty"`
 	Took     int64  `json:"took,omitempty"` // nanoseconds
 	Error    string `json:"error,omitempty"`
+	Says     string `json:"says,omitempty"` // of a limit of the run, one sentence
 
 	Run     *Start   `json:"run,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`

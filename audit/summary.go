@@ -28,6 +28,7 @@ type Summary struct {
 	Grants   []GrantUse `json:"grants"`
 	Causes   []Cause    `json:"causes"`           // of refusals, most frequent first
 	Others   int64      `json:"others,omitempty"` // refusals whose cause is not listed
+	Limits   []Reached  `json:"limits,omitempty"` // of the run that the command came up against
 }
 
 // GrantUse is what was done under one grant.
@@ -53,6 +54,7 @@ type totals struct {
 	requests, refused, others int64
 	grants                    map[string]*GrantUse
 	causes                    []*Cause
+	limits                    []Reached
 }
 
 func newTotals() *totals { return &totals{grants: make(map[string]*GrantUse)} }
@@ -114,7 +116,7 @@ func (t *totals) finished(d capability.Decision, o capability.Outcome) {
 func (t *totals) summary(run string, records int64, took time.Duration) Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Summary{Run: run, Requests: t.requests, Refused: t.refused, Records: records, Took: took.Nanoseconds(), Others: t.others, Grants: []GrantUse{}, Causes: []Cause{}}
+	s := Summary{Run: run, Requests: t.requests, Refused: t.refused, Records: records, Took: took.Nanoseconds(), Others: t.others, Grants: []GrantUse{}, Causes: []Cause{}, Limits: slices.Clone(t.limits)}
 	for _, name := range slices.Sorted(maps.Keys(t.grants)) {
 		u := *t.grants[name]
 		s.Grants = append(s.Grants, u)

@@ -1,6 +1,9 @@
 package sandbox
 
-import "io"
+import (
+	"io"
+	"time"
+)
 
 // CageConfig says what one cage is made of.
 type CageConfig struct {
@@ -29,14 +32,19 @@ type CageConfig struct {
 	Stdin          io.Reader // nil is an empty input
 	Stdout, Stderr io.Writer // nil discards
 	Limits         Limits
+	BestEffort     bool // a limit that was asked for and cannot be held is reported, not an error
 }
 
-// Limits of one cage. A zero field is the default.
+// Limits of one cage. A zero field is the default, and was not asked for: where it cannot be held, that is reported and no error.
 type Limits struct {
-	Processes uint64 // at once; default 4096
-	OpenFiles uint64 // a process; default 16384 or what the caller may have
-	FileBytes uint64 // size of one file; default none
-	Scratch   uint64 // bytes of /tmp, /var/tmp, /run, /home/agent and /dev/shm together; default 2 GiB
+	Memory    uint64        // bytes of the whole sandbox, its temporary files included; default four fifths of what there is
+	CPUs      float64       // processors' worth of time; default all
+	Processes uint64        // and threads, at once; default 4096
+	Time      time.Duration // from start to end; default none
+	Output    uint64        // bytes of standard output and error together; default none
+	OpenFiles uint64        // a process; default 16384 or what the caller may have
+	FileBytes uint64        // size of one file; default none
+	Scratch   uint64        // bytes of /tmp, /var/tmp, /run, /home/agent and /dev/shm together; default 2 GiB or half of the memory
 }
 
 // Control is one of the things that hold a sandbox, and whether it does.
@@ -44,17 +52,4 @@ type Control struct {
 	Name    string
 	InForce bool
 	Detail  string
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Processes == 0 {
-		l.Processes = 4096
-	}
-	if l.OpenFiles == 0 {
-		l.OpenFiles = 16384
-	}
-	if l.Scratch == 0 {
-		l.Scratch = 2 << 30
-	}
-	return l
 }

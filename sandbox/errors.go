@@ -51,6 +51,8 @@ const (
 	hintProc      = "inside a container, start the container with --security-opt systempaths=unconfined"
 	hintIDMap     = "put the folder on ext4, xfs, btrfs or tmpfs, or run scupper as the ordinary user who owns it"
 	hintKernel    = "scupper needs Linux 5.12 or newer (mount_setattr, openat2); uname -r shows yours"
+	hintGroups1   = "run scupper as root: this machine's control groups are of version 1, which belong to root; or set best_effort = true in the policy"
+	hintGroups2   = "systemd-run --user --scope -p Delegate=yes scupper run ... (root: without --user); or set best_effort = true in the policy"
 	hintNamespace = "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000; " +
 		"on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
 )

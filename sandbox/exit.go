@@ -6,7 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+
+	"scupper.dev/scupper/audit"
+)
+
+// Exit codes of runs that a limit ended: what a shell says of a command that was killed, and what timeout(1) says.
+const (
+	exitKilled   = 137
+	exitOvertime = 124
 )
 
 // statusReader collects what bubblewrap reports about the command.
@@ -38,6 +47,10 @@ func (s *statusReader) wait() { <-s.done }
 // outcome tells the command's end from bubblewrap's own failure: only the former is reported through the status pipe.
 func (c *Cage) outcome() (int, error) {
 	c.status.wait()
+	// Whatever was left of it may have ended by itself in between.
+	if slices.ContainsFunc(c.reached, func(r audit.Reached) bool { return r.Ended }) {
+		return exitKilled, nil
+	}
 	if c.status.exitCode != nil {
 		return *c.status.exitCode, nil
 	}

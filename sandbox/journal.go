@@ -12,18 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journal says which placeholders a run has made or relies on. A run holds a lock on its journal while it lives; a journal whose lock is free belongs to
+// journal says which placeholders a run has made or relies on, and which control groups it has. A run holds a lock on its journal while it lives; a journal whose lock is free belongs to
 // a run that died, and the next run removes what it left.
 type journal struct {
 	dir          string
 	file         *os.File
 	Placeholders []placeholder
+	Groups       []string // directories
 }
 
 // withPlaceholders cleans up after dead runs, asks which placeholders are wanted, writes them down and makes them, all under one lock per state
 // directory. The function is told what live runs rely on: that exists, but only as long as they do.
-func withPlaceholders(stateDir string, wanted func(live []placeholder) ([]placeholder, error)) (*journal, error) {
-	j := &journal{dir: filepath.Join(stateDir, "placeholders")}
+func withPlaceholders(stateDir string, groups []string, wanted func(live []placeholder) ([]placeholder, error)) (*journal, error) {
+	j := &journal{dir: filepath.Join(stateDir, "placeholders"), Groups: groups}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create state directory: %w", err)
 	}
@@ -93,46 +94,46 @@ func (j *journal) Close() error {
 	})
 }
 
-// sweep removes the placeholders of dead runs and returns those that live runs rely on.
+// sweep removes the placeholders and control groups of dead runs and returns the placeholders that live runs rely on.
 func (j *journal) sweep() ([]placeholder, error) {
 	names, err := filepath.Glob(filepath.Join(j.dir, "run-*"))
 	if err != nil {
 		return nil, fmt.Errorf("list journals: %w", err)
 	}
 	var live, dead []placeholder
-	var dying []string
+	var dying, groups []string
 	for _, name := range names {
 		held, lives, err := readJournal(name)
 		if err != nil {
 			return nil, err
 		}
 		if lives {
-			live = append(live, held...)
+			live = append(live, held.Placeholders...)
 			continue
 		}
-		dead = append(dead, held...)
+		dead = append(dead, held.Placeholders...)
+		groups = append(groups, held.Groups...)
 		dying = append(dying, name)
 	}
-	errs := []error{removeAll(dead, live)}
+	errs := []error{removeAll(dead, live), removeGroups(groups)}
 	for _, name := range dying {
 		errs = append(errs, os.Remove(name))
 	}
 	return live, errors.Join(errs...)
 }
 
-func readJournal(name string) (held []placeholder, lives bool, err error) {
+func readJournal(name string) (held journal, lives bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, false, fmt.Errorf("open journal: %w", err)
+		return held, false, fmt.Errorf("open journal: %w", err)
 	}
 	defer f.Close()
 	lives = errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
-	var j journal
 	// One that a kill cut short before the first placeholder was made is empty.
-	if err := json.NewDecoder(f).Decode(&j); err != nil && lives {
-		return nil, true, fmt.Errorf("read journal %q: %w", name, err)
+	if err := json.NewDecoder(f).Decode(&held); err != nil && lives {
+		return held, true, fmt.Errorf("read journal %q: %w", name, err)
 	}
-	return j.Placeholders, lives, nil
+	return held, lives, nil
 }
 
 // locked runs f while no other run changes placeholders.

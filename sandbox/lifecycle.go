@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"scupper.dev/scupper/audit"
 )
 
 // Start lets the command run. It is called once.
@@ -13,10 +15,15 @@ func (c *Cage) Start() error {
 	}
 	c.started = true
 	c.io.feed()
+	if c.group.memory != nil {
+		// Version 1 kills one process; the sandbox ends as a whole.
+		c.watching.Go(func() { onMemory(c.group.memory, func() { _ = c.process.handle.Kill() }) })
+	}
 	go func() {
 		defer close(c.ended)
 		<-c.process.done
 		c.io.finish()
+		c.reached = append(c.group.reached(c.limits), c.io.allowance.reached()...)
 		c.exitCode, c.exitErr = c.outcome()
 	}()
 	return nil
@@ -28,6 +35,9 @@ func (c *Cage) Wait() (int, error) {
 	<-c.ended
 	return c.exitCode, c.exitErr
 }
+
+// Reached tells, after Wait, which limits the sandbox came up against.
+func (c *Cage) Reached() []audit.Reached { return c.reached }
 
 // Ended is closed when Wait would return at once.
 func (c *Cage) Ended() <-chan struct{} { return c.ended }
@@ -54,7 +64,9 @@ func (c *Cage) Close() error {
 	if c.status != nil {
 		c.status.wait()
 	}
-	errs = append(errs, c.sockets.Close(), c.journal.Close())
+	errs = append(errs, c.sockets.Close(), c.group.remove())
+	c.watching.Wait()
+	errs = append(errs, c.journal.Close())
 	return errors.Join(errs...)
 }
 

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 
+	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/netns"
 )
 
@@ -16,12 +18,17 @@ type Cage struct {
 	config   CageConfig
 	folders  []folder
 	files    []stagedFile
+	limits   Limits // with defaults
+	group    *group
+	joined   chan error // whether the child is in its group
 	journal  *journal
 	process  *process
 	io       *stdio
 	sockets  netns.Sockets
 	status   *statusReader
 	started  bool
+	watching sync.WaitGroup
+	reached  []audit.Reached // when ended is closed
 	ended    chan struct{}
 	exitCode int
 	exitErr  error
@@ -30,7 +37,7 @@ type Cage struct {
 // Prepare builds a cage: its namespaces, its network and its mounts are there, and nothing of the command runs yet. The caller serves the sockets,
 // calls Start, Wait and, in any case, Close. A context that ends before Prepare returns is an error; afterwards it has no effect.
 func Prepare(ctx context.Context, config CageConfig) (*Cage, error) {
-	c := &Cage{config: config, ended: make(chan struct{})}
+	c := &Cage{config: config, ended: make(chan struct{}), joined: make(chan error, 1)}
 	if err := c.prepare(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -58,19 +65,29 @@ func (c *Cage) prepare(ctx context.Context) error {
 	if err := c.writeFiles(); err != nil {
 		return err
 	}
-	c.journal, err = withPlaceholders(c.config.StateDir, func(live []placeholder) ([]placeholder, error) {
+	c.group = findGroup(c.config.Limits.CPUs > 0)
+	c.limits = c.config.Limits.withDefaults(c.group.memoryTotal())
+	c.journal, err = withPlaceholders(c.config.StateDir, c.group.marks(), func(live []placeholder) ([]placeholder, error) {
 		return c.config.protect(c.folders, live)
 	})
 	if err != nil {
 		return err
 	}
-	if c.io, err = newStdio(c.config.Stdin, c.config.Stdout, c.config.Stderr, c.outerUID()); err != nil {
+	c.group.make(c.limits)
+	if err := c.demandLimits(); err != nil {
+		return err
+	}
+	if c.io, err = c.config.newStdio(c.outerUID()); err != nil {
 		return err
 	}
 	if err := c.launch(bwrap, env); err != nil {
 		return err
 	}
-	return c.receive(ctx)
+	err = c.receive(ctx)
+	if joined := <-c.joined; err == nil {
+		err = joined
+	}
+	return err
 }
 
 func (c *Cage) writeFiles() error {
@@ -98,7 +115,10 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	l.add(statusWriter, nil)
 	l.mounts(c.folders)
 	var contents texts
-	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.config.Limits.withDefaults()}
+	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
+	if _, counted := c.group.at["processes"]; counted {
+		p.Limits.Processes = 0
+	}
 	for _, f := range c.files {
 		p.Files = append(p.Files, placedText{f.Dest, contents.index(f.Text)})
 	}
@@ -111,8 +131,12 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	if err := errors.Join(l.err, planErr, textsErr, argsErr, filterErr); err != nil {
 		return err
 	}
-	c.process, err = l.start()
-	return err
+	if c.process, err = l.start(); err != nil {
+		return err
+	}
+	// The kernel may make the first move in a while wait for 20 ms, which the child's set-up takes anyhow.
+	go func() { c.joined <- c.group.add(c.process.handle.Pid) }()
+	return nil
 }
 
 // Sockets are what the sandbox's traffic arrives at. Close closes them.

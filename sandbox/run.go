@@ -91,11 +91,16 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	if err := cage.Start(); err != nil {
 		return result, err
 	}
-	exit, err = await(serving, cage, guard, config.Signals)
+	exit, err = await(serving, cage, guard, config)
 	result.Exit = exit
-	cageErr := cage.Stop()
+	errs := []error{err, cage.Stop()}
 	stop()
-	return result, errors.Join(err, cageErr, group.Wait())
+	errs = append(errs, group.Wait())
+	<-cage.Ended()
+	for _, r := range cage.Reached() {
+		errs = append(errs, guard.Reached(r))
+	}
+	return result, errors.Join(errs...)
 }
 
 func parseOverrides(texts []string) ([]proxy.Override, error) {
@@ -116,25 +121,6 @@ func ports(policy *capability.Policy) []uint16 {
 		return nil
 	}
 	return policy.Ports()
-}
-
-// await waits until the command has ended, or something that a sandbox cannot do
-// without has, and passes signals on meanwhile.
-func await(ctx context.Context, cage *Cage, guard *audit.Guard, signals <-chan os.Signal) (int, error) {
-	for {
-		select {
-		case <-cage.Ended():
-			return cage.Wait()
-		case <-guard.Done():
-			return ExitSandbox, endCause(guard.Cause())
-		case <-ctx.Done():
-			return ExitSandbox, &Error{Code: ExitSandbox, Doing: "run", Err: context.Cause(ctx)}
-		case s := <-signals:
-			if err := cage.Signal(s); err != nil {
-				return ExitSandbox, err
-			}
-		}
-	}
 }
 
 func endCause(reason capability.Reason) error {

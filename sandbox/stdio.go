@@ -21,10 +21,12 @@ type stdio struct {
 	copies         sync.WaitGroup
 	input          sync.WaitGroup
 	tail           tail
+	allowance      *allowance
 }
 
-func newStdio(stdin io.Reader, stdout, stderr io.Writer, uid int) (*stdio, error) {
-	s := &stdio{stdin: stdin, stdout: stdout, stderr: stderr}
+func (c *CageConfig) newStdio(uid int) (*stdio, error) {
+	a := newAllowance(c.Limits.Output)
+	s := &stdio{stdin: c.Stdin, stdout: a.writer(c.Stdout), stderr: a.writer(c.Stderr), allowance: a}
 	for i := range s.child {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -51,8 +53,8 @@ func (s *stdio) childStarted() {
 	for _, f := range s.child {
 		f.Close()
 	}
-	s.copies.Go(func() { drain(orDiscard(s.stdout), s.ours[1]) })
-	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, orDiscard(s.stderr)), s.ours[2]) })
+	s.copies.Go(func() { drain(s.stdout, s.ours[1]) })
+	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, s.stderr), s.ours[2]) })
 }
 
 // feed starts to copy the input.
@@ -74,13 +76,6 @@ func drain(w io.Writer, r io.Reader) {
 	if _, err := io.Copy(w, r); err != nil {
 		io.Copy(io.Discard, r)
 	}
-}
-
-func orDiscard(w io.Writer) io.Writer {
-	if w == nil {
-		return io.Discard
-	}
-	return w
 }
 
 // copyFile copies until the end of in, or until stop becomes readable: a terminal may never say anything again.

@@ -29,6 +29,10 @@ type RunCmd struct {
 	Env        []string `sep:"none" placeholder:"NAME[=VALUE]" help:"A variable for the sandbox, by value or from this environment."`
 	Resolve    []string `sep:"none" placeholder:"HOST:PORT:ADDR[:PORT]" help:"Point a name at an address in this run, as curl does."`
 	UpstreamCA []string `name:"upstream-ca" sep:"none" placeholder:"FILE" help:"A PEM file of authorities that may sign upstream certificates, beside the system's."`
+	Memory     byteSize `placeholder:"SIZE" help:"Memory of the whole sandbox, such as 4GiB. The default is four fifths of what there is."`
+	CPUs       cpuCount `name:"cpus" placeholder:"N" help:"How many processors' time the sandbox gets, such as 1.5. The default is all."`
+	Processes  uint32   `placeholder:"N" help:"Processes and threads at once. The default is 4096."`
+	Time       span     `placeholder:"TIME" help:"How long the run may take, such as 30m; then it is ended with exit code 124. The default is no limit."`
 	JSON       bool     `help:"Print the summary as JSON on standard error."`
 	Command    []string `arg:"" optional:"" passthrough:"" help:"The command and its arguments, after --."`
 }
@@ -120,6 +124,7 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path string) error {
 	config.Cage.Protect = []string{filepath.Join(c.Workdir, implicitPolicy)}
 	if file == nil {
+		config.Cage.Limits = c.limits(policyfile.Sandbox{})
 		if c.Role != "" {
 			return &exitError{code: exitUsage, err: fmt.Errorf("role %q: there is no policy", c.Role), hint: "name a policy with --policy FILE"}
 		}
@@ -129,6 +134,7 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	if err != nil {
 		return &exitError{code: exitUsage, err: fmt.Errorf("%s: %w", path, err)}
 	}
+	config.Cage.Limits, config.Cage.BestEffort = c.limits(file.Sandbox), file.BestEffort
 	config.Audit.Policy, config.Audit.PolicyText, config.Audit.PolicyPath = policy, file.Text, path
 	config.Cage.Protect = append(append(config.Cage.Protect, path), file.Files...)
 	for _, v := range file.EnvironmentFor(c.Role) {

@@ -16,6 +16,9 @@ const maxCauses = 5
 func writeSummary(w io.Writer, s audit.Summary) {
 	fmt.Fprintf(w, "scupper: %s under %s, %s sent, %s received; %s\n",
 		plural(s.Requests, "request"), plural(int64(len(s.Grants)), "grant"), size(s.Sent), size(s.Received), refused(s.Refused))
+	for _, r := range s.Limits {
+		fmt.Fprintf(w, "  limit %s: %s\n", r.Limit, r.Says)
+	}
 	for i, c := range s.Causes {
 		if i == maxCauses {
 			fmt.Fprintf(w, "  and %s more\n", plural(int64(len(s.Causes)-i), "cause"))

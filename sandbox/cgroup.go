@@ -230,16 +230,6 @@ func put(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// add moves a process, all of its threads and what it will start, into the group.
-func (g *group) add(pid int) error {
-	for _, dir := range g.dirs() {
-		if err := moveTo(dir, pid); err != nil {
-			return fmt.Errorf("move the sandbox into its control group: %w", err)
-		}
-	}
-	return nil
-}
-
 // reached tells which limits the sandbox came up against. It is asked when the sandbox has ended.
 func (g *group) reached(l Limits) []audit.Reached {
 	var all []audit.Reached

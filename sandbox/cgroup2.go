@@ -89,6 +89,16 @@ func (u *unified) restore() error {
 	return errors.Join(errs...)
 }
 
+// open opens the group of version 2, in which a process can be started (clone3(2), CLONE_INTO_CGROUP), or returns nil where there is none.
+func (g *group) open() (*os.File, error) {
+	for _, h := range g.at {
+		if h.version == 2 {
+			return os.Open(h.dir)
+		}
+	}
+	return nil, nil
+}
+
 func moveTo(dir string, pid int) error {
 	return put(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid))
 }

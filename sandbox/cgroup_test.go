@@ -184,7 +184,7 @@ func TestGroupOfDeadRun(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- sleeper.Wait() }()
-	if err := g.add(sleeper.Process.Pid); err != nil {
+	if err := moveTo(g.dirs()[0], sleeper.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	foreign := filepath.Join(filepath.Dir(g.dirs()[0]), "not-scupper")

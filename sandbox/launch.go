@@ -20,6 +20,7 @@ import (
 type launch struct {
 	uid   int
 	io    *stdio
+	group *group
 	files []*os.File // in the order of the descriptors after the control socket
 	err   error
 }
@@ -73,12 +74,20 @@ func (l *launch) start() (*process, error) {
 	}
 	p := &process{control: os.NewFile(uintptr(fds[0]), "control"), done: make(chan struct{})}
 	cmd := l.command(theirs)
+	group, err := l.group.open()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the sandbox's control group: %w", err), p.control.Close())
+	}
+	if group != nil {
+		defer group.Close()
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.Fd())
+	}
 	started := make(chan error)
 	go func() {
 		// The child is killed when the thread that started it ends, so this one waits with it. It is never unlocked: a goroutine that ends
 		// locked takes its thread along.
 		runtime.LockOSThread()
-		err := cmd.Start()
+		err := l.group.start(cmd)
 		started <- err
 		if err == nil {
 			p.waitErr = cmd.Wait()

@@ -20,7 +20,6 @@ type Cage struct {
 	files    []stagedFile
 	limits   Limits // with defaults
 	group    *group
-	joined   chan error // whether the child is in its group
 	journal  *journal
 	process  *process
 	io       *stdio
@@ -37,7 +36,7 @@ type Cage struct {
 // Prepare builds a cage: its namespaces, its network and its mounts are there, and nothing of the command runs yet. The caller serves the sockets,
 // calls Start, Wait and, in any case, Close. A context that ends before Prepare returns is an error; afterwards it has no effect.
 func Prepare(ctx context.Context, config CageConfig) (*Cage, error) {
-	c := &Cage{config: config, ended: make(chan struct{}), joined: make(chan error, 1)}
+	c := &Cage{config: config, ended: make(chan struct{})}
 	if err := c.prepare(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -83,11 +82,7 @@ func (c *Cage) prepare(ctx context.Context) error {
 	if err := c.launch(bwrap, env); err != nil {
 		return err
 	}
-	err = c.receive(ctx)
-	if joined := <-c.joined; err == nil {
-		err = joined
-	}
-	return err
+	return c.receive(ctx)
 }
 
 func (c *Cage) writeFiles() error {
@@ -110,7 +105,7 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 		return fmt.Errorf("create status pipe: %w", err)
 	}
 	c.status = readStatus(status)
-	l := launch{uid: c.outerUID(), io: c.io}
+	l := launch{uid: c.outerUID(), io: c.io, group: c.group}
 	defer func() { err = errors.Join(err, l.close()) }()
 	l.add(statusWriter, nil)
 	l.mounts(c.folders)
@@ -131,12 +126,8 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	if err := errors.Join(l.err, planErr, textsErr, argsErr, filterErr); err != nil {
 		return err
 	}
-	if c.process, err = l.start(); err != nil {
-		return err
-	}
-	// The kernel may make the first move in a while wait for 20 ms, which the child's set-up takes anyhow.
-	go func() { c.joined <- c.group.add(c.process.handle.Pid) }()
-	return nil
+	c.process, err = l.start()
+	return err
 }
 
 // Sockets are what the sandbox's traffic arrives at. Close closes them.

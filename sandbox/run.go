@@ -30,6 +30,7 @@ type Config struct {
 	Resolve       []string         // HOST:PORT:ADDR[:PORT]: names pointed elsewhere by the operator
 	UpstreamRoots *x509.CertPool   // nil: the system's
 	Resolver      proxy.Resolver   // nil: the system's
+	Via           *proxy.Via       // the proxy that leads outside; nil: none
 	Signals       <-chan os.Signal // for the command; may be nil
 }
 
@@ -67,7 +68,8 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	}
 	defer func() { err = errors.Join(err, cage.Close()) }()
 
-	config.Audit.Controls, config.Audit.Overrides = cage.Controls(), config.Resolve
+	addresses := addressCheck(config.Via)
+	config.Audit.Controls, config.Audit.Overrides = append(cage.Controls(), addresses), config.Resolve
 	guard, err := audit.New(config.Audit)
 	if err != nil {
 		return result, &Error{Code: ExitSandbox, Doing: "open the audit log", Err: err, Hint: "nothing runs without a log: free space, or name another place with --audit DIR"}
@@ -76,6 +78,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	defer func() {
 		err = errors.Join(err, guard.Close(exit))
 		result.Summary = guard.Summary()
+		if !addresses.InForce {
+			result.Summary.NotInForce = []string{addresses.Name + ": " + addresses.Detail}
+		}
 	}()
 
 	sockets := cage.Sockets()
@@ -101,6 +106,15 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 		errs = append(errs, guard.Reached(r))
 	}
 	return result, errors.Join(errs...)
+}
+
+// addressCheck is the control over where names lead. Behind another proxy, that one
+// resolves them.
+func addressCheck(via *proxy.Via) Control {
+	if via == nil {
+		return Control{"address check", true, "every address that a name leads to, private ones by networks clauses only, metadata services never"}
+	}
+	return Control{"address check", false, fmt.Sprintf("names are resolved by the proxy %s; checked are literal addresses and overrides only", via)}
 }
 
 func parseOverrides(texts []string) ([]proxy.Override, error) {
@@ -147,7 +161,7 @@ func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
 		Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
-		Overrides: overrides, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
+		Overrides: overrides, Via: config.Via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
 	})
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ func (c *Cage) Controls() []Control {
 		{"destroyed", true, "all processes and temporary files end with the run or with scupper"},
 		c.output(),
 		{"system calls", true, fmt.Sprintf("seccomp filter, no capabilities, no new privileges, %d open files a process, no core files", c.limits.OpenFiles)},
+		c.supervisor(),
 	}
 }
 

@@ -64,11 +64,13 @@ func (c *Cage) Close() error {
 	if c.status != nil {
 		c.status.wait()
 	}
-	errs = append(errs, c.sockets.Close(), c.group.remove())
+	errs = append(errs, c.sockets.Close(), c.withKept(c.clear))
 	c.watching.Wait()
-	errs = append(errs, c.journal.Close())
 	return errors.Join(errs...)
 }
+
+// clear removes what the run has made outside of the sandbox.
+func (c *Cage) clear() error { return errors.Join(c.group.remove(), c.journal.Close()) }
 
 // kill ends the child, the first process of its namespace: the kernel ends all others with it.
 func (p *process) kill() error {

@@ -20,6 +20,7 @@ type Cage struct {
 	files    []stagedFile
 	limits   Limits // with defaults
 	group    *group
+	kept     uint64 // capabilities
 	journal  *journal
 	process  *process
 	io       *stdio

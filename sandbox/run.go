@@ -30,8 +30,9 @@ type Config struct {
 	Resolve       []string         // HOST:PORT:ADDR[:PORT]: names pointed elsewhere by the operator
 	UpstreamRoots *x509.CertPool   // nil: the system's
 	Resolver      proxy.Resolver   // nil: the system's
-	Via           *proxy.Via       // the proxy that leads outside; nil: none
 	Signals       <-chan os.Signal // for the command; may be nil
+
+	via *proxy.Via // the proxy that leads outside; nil: none
 }
 
 // Result is what became of a run.
@@ -62,13 +63,16 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	config.Cage.TrustPEM = string(ca.CertPEM())
 	config.Cage.Ports = ports(config.Audit.Policy)
 
+	if err := hardenable(); err != nil && !config.Cage.BestEffort {
+		return result, environment("protect the supervisor", err, hintCgo)
+	}
 	cage, err := Prepare(ctx, config.Cage)
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, cage.Close()) }()
 
-	addresses := addressCheck(config.Via)
+	addresses := addressCheck(config.via)
 	config.Audit.Controls, config.Audit.Overrides = append(cage.Controls(), addresses), config.Resolve
 	guard, err := audit.New(config.Audit)
 	if err != nil {
@@ -93,6 +97,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	group, serving := errgroup.WithContext(serving)
 	enforcers.serve(serving, group, sockets)
 
+	if err := cage.harden(); err != nil {
+		return result, err
+	}
 	if err := cage.Start(); err != nil {
 		return result, err
 	}
@@ -106,15 +113,6 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 		errs = append(errs, guard.Reached(r))
 	}
 	return result, errors.Join(errs...)
-}
-
-// addressCheck is the control over where names lead. Behind another proxy, that one
-// resolves them.
-func addressCheck(via *proxy.Via) Control {
-	if via == nil {
-		return Control{"address check", true, "every address that a name leads to, private ones by networks clauses only, metadata services never"}
-	}
-	return Control{"address check", false, fmt.Sprintf("names are resolved by the proxy %s; checked are literal addresses and overrides only", via)}
 }
 
 func parseOverrides(texts []string) ([]proxy.Override, error) {
@@ -161,7 +159,7 @@ func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
 		Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
-		Overrides: overrides, Via: config.Via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
+		Overrides: overrides, Via: config.via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
 	})
 	if err != nil {
 		return nil, err

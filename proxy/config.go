@@ -50,6 +50,7 @@ type Config struct {
 	CA        *CA
 
 	Overrides     []Override          // names pointed elsewhere by the operator
+	Via           *Via                // nil: connections go straight to where they lead
 	UpstreamRoots *x509.CertPool      // nil: the system's
 	Resolver      Resolver            // nil: the system's
 	Dialer        Dialer              // nil: a plain one

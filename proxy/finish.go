@@ -12,12 +12,15 @@ import (
 
 // What went wrong after an allow, as outcomes and 502 answers name it.
 const (
-	errUpstreamName        = "upstream_name"        // the name does not resolve
-	errUpstreamUnreachable = "upstream_unreachable" // no address answers
-	errUpstreamCertificate = "upstream_certificate" // the certificate does not verify; nothing was sent
-	errUpstreamBroken      = "upstream_broken"      // the answer is not HTTP, or broke off
-	errClientGone          = "client_gone"          // the client went away
-	errClosed              = "closed"               // the connection ended before it was of use
+	errUpstreamName        = "upstream_name"              // the name does not resolve
+	errUpstreamUnreachable = "upstream_unreachable"       // no address answers
+	errUpstreamCertificate = "upstream_certificate"       // the certificate does not verify; nothing was sent
+	errUpstreamBroken      = "upstream_broken"            // the answer is not HTTP, or broke off
+	errProxyUnreachable    = "upstream_proxy_unreachable" // the operator's own proxy does not answer
+	errProxyCredential     = "upstream_proxy_credential"  // it wants another credential
+	errProxyRefused        = "upstream_proxy_refused"     // it did not connect
+	errClientGone          = "client_gone"                // the client went away
+	errClosed              = "closed"                     // the connection ended before it was of use
 )
 
 var sentences = map[string]string{
@@ -25,6 +28,9 @@ var sentences = map[string]string{
 	errUpstreamUnreachable: "the host does not answer; try later",
 	errUpstreamCertificate: "the host's certificate does not verify; nothing was sent",
 	errUpstreamBroken:      "the host broke off or did not answer in HTTP; try later",
+	errProxyUnreachable:    "the proxy that leads outside does not answer; ask the operator",
+	errProxyCredential:     "the proxy that leads outside refused the operator's credential; ask the operator",
+	errProxyRefused:        "the proxy that leads outside did not connect to the host; try later, or ask the operator",
 	errClientGone:          "the client went away",
 }
 

@@ -93,10 +93,22 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Limits.Dial)
 	defer cancel()
+	if d.Via != nil {
+		return d.dialVia(ctx, network, to)
+	}
 	addrs, err := d.resolve(ctx, to)
 	if err != nil {
 		return nil, err
 	}
+	conn, err := d.dialFirst(ctx, network, addrs)
+	if err != nil {
+		return nil, &failure{kind: errUpstreamUnreachable, cause: err}
+	}
+	return conn, nil
+}
+
+// dialFirst is the connection to the first of addrs that answers.
+func (d *dialer) dialFirst(ctx context.Context, network string, addrs []netip.AddrPort) (net.Conn, error) {
 	var errs []error
 	for i, a := range addrs {
 		conn, err := d.dialOne(ctx, network, a, len(addrs)-i)
@@ -105,7 +117,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		}
 		errs = append(errs, err)
 	}
-	return nil, &failure{kind: errUpstreamUnreachable, cause: errors.Join(errs...)}
+	return nil, errors.Join(errs...)
 }
 
 // dialOne gives an address its share of the time that is left.
@@ -121,26 +133,27 @@ func (d *dialer) dialOne(ctx context.Context, network string, to netip.AddrPort,
 // everywhere is the networks clause of the operator's word.
 var everywhere = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 
-// resolve finds the addresses to dial. One that is refused refuses all: a name that
-// answers with public and private addresses is not one to be chosen from.
+// resolve finds the addresses to dial.
 func (d *dialer) resolve(ctx context.Context, to authority) ([]netip.AddrPort, error) {
 	if o, ok := d.override(to); ok {
-		if reason := capability.CheckAddress(o.Addr(), everywhere, nil); reason != capability.Granted {
-			return nil, denied(reason)
-		}
-		return []netip.AddrPort{o}, d.checkOwn(o)
+		return d.checked([]netip.Addr{o.Addr()}, o.Port(), everywhere, nil)
 	}
 	addrs, err := d.lookup(ctx, to.host)
 	if err != nil {
 		return nil, err
 	}
-	own := d.OwnAddrs()
+	return d.checked(addrs, to.port, d.networks, d.OwnAddrs())
+}
+
+// checked is addrs with their port. One that is refused refuses all: a name that
+// answers with public and private addresses is not one to be chosen from.
+func (d *dialer) checked(addrs []netip.Addr, port uint16, networks []netip.Prefix, own []netip.Addr) ([]netip.AddrPort, error) {
 	out := make([]netip.AddrPort, 0, len(addrs))
 	for _, a := range addrs {
-		if reason := capability.CheckAddress(a, d.networks, own); reason != capability.Granted {
+		if reason := capability.CheckAddress(a, networks, own); reason != capability.Granted {
 			return nil, denied(reason)
 		}
-		out = append(out, netip.AddrPortFrom(a.Unmap(), to.port))
+		out = append(out, netip.AddrPortFrom(a.Unmap(), port))
 	}
 	for _, a := range out {
 		if err := d.checkOwn(a); err != nil {

@@ -47,10 +47,23 @@ type Role struct {
 	Tools []string
 }
 
-// Upstream is how names and certificates of the outside are checked.
+// Upstream is how the outside is reached, and how its names and certificates are checked.
 type Upstream struct {
 	Resolver string // address:port of a DNS server; empty: the system's
 	ExtraCA  []byte // PEM certificates beside the system's
+	Proxy    *Proxy // through which everything goes; nil: none
+}
+
+// Proxy is an HTTP proxy on the way outside, and where its credential is. The
+// credential itself is in no policy.
+type Proxy struct {
+	Host capability.Host
+	Port uint16
+
+	User         string // or
+	UserEnv      string // the variable that holds it; both empty: no credential
+	PasswordEnv  string // the variable that holds the password, or
+	PasswordFile string // the file, absolute where the policy's name is, else relative to the same folder
 }
 
 // Variable is one variable of the sandbox's environment.

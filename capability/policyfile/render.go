@@ -60,7 +60,7 @@ func (d Diagnostic) excerpt(b *bytes.Buffer, on, off string) {
 	if d.source == nil || d.offset > len(d.source) {
 		return
 	}
-	line, from, to := window(printableLine(d.line()), d.Start.Column-1, d.width())
+	line, from, to := window(withoutUserinfo(printableLine(d.line())), d.Start.Column-1, d.width())
 	fmt.Fprintf(b, "%5d | %s\n", d.Start.Line, string(line))
 	fmt.Fprintf(b, "      | %s%s%s%s\n", blank(line[:from]), on, strings.Repeat("^", to-from), off)
 }
@@ -119,6 +119,26 @@ func printableLine(s string) []rune {
 		out = append(out, c)
 	}
 	return out
+}
+
+// withoutUserinfo hides what stands between "//" and "@", one character for one: whatever
+// is wrong with a line, a password in it is not shown.
+func withoutUserinfo(line []rune) []rune {
+	for i := 2; i < len(line); i++ {
+		if line[i-2] != '/' || line[i-1] != '/' {
+			continue
+		}
+		end := i
+		for k := i; k < len(line) && !strings.ContainsRune(" \t\"/", line[k]); k++ {
+			if line[k] == '@' {
+				end = k
+			}
+		}
+		for k := i; k < end; k++ {
+			line[k] = '*'
+		}
+	}
+	return line
 }
 
 // escape writes control and other invisible characters as Go does; the rest stays.

@@ -11,7 +11,8 @@ type shape struct {
 
 var (
 	topLevel      = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream", "sandbox"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
-	upstreamBlock = shape{attributes: []string{"resolver", "ca"}}
+	upstreamBlock = shape{attributes: []string{"resolver", "ca", "proxy"}, blocks: []string{"proxy_credential"}}
+	proxyBlock    = shape{attributes: []string{"user", "user_env", "password_env", "password_file"}}
 	sandboxBlock  = shape{attributes: []string{"memory", "cpus", "processes", "time", "scratch", "output"}}
 	roleBlock     = shape{attributes: []string{"grants", "tools"}}
 	grantBlock    = shape{

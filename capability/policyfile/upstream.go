@@ -24,6 +24,7 @@ func (p *parser) upstream(b *hcl.Block) {
 	if a := content.Attributes["ca"]; a != nil {
 		p.ca(a.Expr)
 	}
+	p.proxy(content)
 }
 
 func (p *parser) ca(e hcl.Expression) {

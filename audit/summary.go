@@ -29,6 +29,8 @@ type Summary struct {
 	Causes   []Cause    `json:"causes"`           // of refusals, most frequent first
 	Others   int64      `json:"others,omitempty"` // refusals whose cause is not listed
 	Limits   []Reached  `json:"limits,omitempty"` // of the run that the command came up against
+
+	NotInForce []string `json:"not_in_force,omitempty"` // controls over requests that this run did without
 }
 
 // GrantUse is what was done under one grant.

@@ -113,7 +113,7 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 		},
 		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version()},
 	}
-	if err := c.usePolicy(&config, file, path); err != nil {
+	if err := c.usePolicy(&config, file, path, app); err != nil {
 		return sandbox.Config{}, err
 	}
 	return config, c.useFlags(&config, app)
@@ -121,7 +121,7 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 
 // usePolicy puts what the policy says into config. Without a policy everything is
 // denied, and the place where one would be looked for is protected all the same.
-func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path string) error {
+func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path string, app *App) error {
 	config.Cage.Protect = []string{filepath.Join(c.Workdir, implicitPolicy)}
 	if file == nil {
 		config.Cage.Limits = c.limits(policyfile.Sandbox{})
@@ -148,7 +148,7 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	if file.Upstream.Resolver != "" {
 		config.Resolver = resolver(file.Upstream.Resolver)
 	}
-	return nil
+	return useProxy(config, file.Upstream.Proxy, app.Env)
 }
 
 // resolver asks one DNS server instead of the system's.

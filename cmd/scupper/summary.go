@@ -19,6 +19,9 @@ func writeSummary(w io.Writer, s audit.Summary) {
 	for _, r := range s.Limits {
 		fmt.Fprintf(w, "  limit %s: %s\n", r.Limit, r.Says)
 	}
+	for _, control := range s.NotInForce {
+		fmt.Fprintf(w, "  not in force: %s\n", control)
+	}
 	for i, c := range s.Causes {
 		if i == maxCauses {
 			fmt.Fprintf(w, "  and %s more\n", plural(int64(len(s.Causes)-i), "cause"))

@@ -35,8 +35,11 @@ func newPacketLog(f *os.File) (*PacketLog, error) {
 }
 
 // Next returns the next packet, or a Packet whose Lost says how many could not be kept. It blocks; after Stop it returns what is still queued and then
-// io.EOF. It is for one goroutine.
+// io.EOF. It is for one goroutine. A nil PacketLog has no packets.
 func (l *PacketLog) Next() (Packet, error) {
+	if l == nil {
+		return Packet{}, io.EOF
+	}
 	for len(l.queue) == 0 {
 		n, err := l.read()
 		switch {
@@ -89,6 +92,9 @@ func unwrapPath(err error) error {
 
 // Stop makes Next end once the packets that have arrived are read.
 func (l *PacketLog) Stop() error {
+	if l == nil {
+		return nil
+	}
 	l.stopping.Store(true)
 	return l.file.SetReadDeadline(time.Now())
 }

@@ -24,7 +24,11 @@ func (c *CageConfig) environment(folders []folder) []string {
 	if lookup == nil {
 		lookup = os.Getenv
 	}
-	env := []string{"HOME=" + Home, "USER=" + innerName, "LOGNAME=" + innerName, "PATH=" + visiblePath(lookup("PATH"), folders)}
+	var env []string
+	if broken("environment") {
+		env = os.Environ()
+	}
+	env = append(env, "HOME="+Home, "USER="+innerName, "LOGNAME="+innerName, "PATH="+visiblePath(lookup("PATH"), folders))
 	for _, name := range []string{"TERM", "LANG", "LC_ALL", "TZ"} {
 		if v := lookup(name); v != "" {
 			env = append(env, name+"="+v)

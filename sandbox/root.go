@@ -30,7 +30,11 @@ func (p plan) stageRoot() error {
 		if inside(s.dest, "/dev") {
 			continue // comes with /dev
 		}
-		if err := p.place(stagedScratch(s.name), s.dest, true); err != nil {
+		from := stagedScratch(s.name)
+		if s.dest == "/var/tmp" && broken("files of the host") {
+			from = s.dest
+		}
+		if err := p.place(from, s.dest, true); err != nil {
 			return err
 		}
 	}
@@ -61,6 +65,9 @@ func (p plan) finishRoot() error {
 	}
 	if err := stageDev(stagedRoot + "/dev"); err != nil {
 		return err
+	}
+	if broken("read-only root") {
+		return nil
 	}
 	return setMount(stagedRoot, false, unix.MOUNT_ATTR_RDONLY)
 }

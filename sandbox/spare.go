@@ -13,7 +13,7 @@ const defaultSpareUID = 165534
 
 // outerUID is the user of the host that the sandbox's processes are.
 func (c *Cage) outerUID() int {
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || broken("identity") {
 		return os.Geteuid()
 	}
 	if c.config.SpareUID != 0 {
@@ -24,7 +24,7 @@ func (c *Cage) outerUID() int {
 
 // checkSpare refuses a spare user that somebody has, or that does not exist where scupper is root.
 func checkSpare(uid int) error {
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || broken("identity") {
 		return nil
 	}
 	doing := fmt.Sprintf("run the sandbox as uid %d", uid)

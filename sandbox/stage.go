@@ -49,6 +49,9 @@ func setUp() (plan, error) {
 	var made *netns.Made
 	var group errgroup.Group
 	group.Go(func() (err error) {
+		if broken("network") {
+			return nil
+		}
 		made, err = netns.Setup(netns.Config{Ports: p.Ports})
 		return networkError(err)
 	})
@@ -62,6 +65,9 @@ func setUp() (plan, error) {
 	forbidUserNamespaces()
 	if err := closeOnExec(); err != nil {
 		return plan{}, err
+	}
+	if broken("network") {
+		return p, unix.Send(controlFD, []byte("none"), 0)
 	}
 	return p, made.Send(controlFD)
 }
@@ -110,6 +116,9 @@ func tell(err error) error {
 
 // closeOnExec leaves bubblewrap only the standard descriptors and those that its options name.
 func closeOnExec() error {
+	if broken("descriptors") {
+		return nil
+	}
 	if err := unix.CloseRange(3, ^uint(0)>>1&0xffffffff, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("mark descriptors: %w", err)
 	}

@@ -19,7 +19,7 @@ func (a *App) loadPolicy(flag string) (file *policyfile.File, path string, err e
 	path = flag
 	if path == "" {
 		path = implicitPolicy
-		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		if none(path) {
 			fmt.Fprintln(a.Stderr, "scupper: no policy: everything is denied")
 			fmt.Fprintln(a.Stderr, "  scupper init writes ./policy.hcl from what is configured here; --policy FILE names another")
 			return nil, "", nil
@@ -36,6 +36,13 @@ func (a *App) loadPolicy(flag string) (file *policyfile.File, path string, err e
 		return file, path, a.checkTrust(file, path)
 	}
 	return file, path, nil
+}
+
+// none reports whether there is no policy at the implicit place. While another run has
+// no policy there, an empty file keeps its sandbox from making one.
+func none(path string) bool {
+	info, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // checkTrust refuses a policy that came with the folder and that nobody accepted.

@@ -86,7 +86,7 @@ func (w *world) startPeer(p peer) (*service, error) {
 	for _, step := range p.setup {
 		args := w.fillAll(step, dir)
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("set up %s: %v: %w\n%s", p.name, args, err, tail(string(out)))
+			return nil, fmt.Errorf("set up %s: %v: %w: %s", p.name, args, err, tail(string(out)))
 		}
 	}
 	if len(p.command) == 0 {

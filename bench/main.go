@@ -114,7 +114,7 @@ func benchmark(ctx context.Context, o options, out io.Writer) error {
 	fmt.Fprint(out, machine())
 	peers, missing := installed(peers())
 	if len(missing) > 0 {
-		fmt.Fprintf(out, "\nNot installed, so not measured: %s.\n", strings.Join(missing, ", "))
+		fmt.Fprintf(out, "\nNot installed, so not measured: %s (Debian packages).\n", strings.Join(missing, ", "))
 	}
 	var bounds []bound
 	for _, part := range []struct {

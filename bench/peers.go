@@ -1,16 +1,19 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // peer is one way from the client to the origin. In its texts {dir} is its own
-// folder, {keys} that of the certificates and {self} this program.
+// folder, {keys} that of the certificates, {self} this program and {pid} its process.
 type peer struct {
 	name    string
 	program string            // that has to be installed; "" for none
+	from    string            // the Debian package that has it
 	files   map[string]string // to write into its folder
 	setup   [][]string        // to run before
 	command []string          // what serves; empty where nothing does
@@ -44,11 +47,11 @@ func peers() []peer {
 	}, debianPeers()...)
 }
 
-// installed are the peers that can run here, and the programs that others need.
+// installed are the peers that can run here, and the Debian packages that others need.
 func installed(all []peer) (here []peer, missing []string) {
 	for _, p := range all {
 		if _, err := exec.LookPath(p.program); p.program != "" && err != nil {
-			missing = append(missing, p.program)
+			missing = append(missing, p.from)
 			continue
 		}
 		here = append(here, p)
@@ -58,7 +61,8 @@ func installed(all []peer) (here []peer, missing []string) {
 
 // fill puts the places of this run into a text of a peer.
 func (w *world) fill(text, dir string) string {
-	return strings.NewReplacer("{dir}", dir, "{keys}", w.dir, "{self}", w.self, "{origin}", originAddr, "{proxy}", proxyAddr, "{name}", originName).Replace(text)
+	return strings.NewReplacer("{dir}", dir, "{keys}", w.dir, "{self}", w.self, "{pid}", strconv.Itoa(os.Getpid()),
+		"{origin}", originAddr, "{proxy}", proxyAddr, "{name}", originName).Replace(text)
 }
 
 func (w *world) fillAll(texts []string, dir string) []string {

@@ -31,10 +31,11 @@ visible_hostname squid.example.com
 
 func squid() peer {
 	p := peer{
-		name: "squid, ssl-bump", program: "/usr/lib/squid/security_file_certgen", way: byConnect, without: []string{"W4"},
+		name: "squid, ssl-bump", program: "/usr/lib/squid/security_file_certgen", from: "squid-openssl", way: byConnect, without: []string{"W4"},
 		files:   map[string]string{"squid.conf": squidConfig},
 		setup:   [][]string{{"/usr/lib/squid/security_file_certgen", "-c", "-s", "{dir}/certificates", "-M", "64MB"}},
-		command: []string{"squid", "-N", "-f", "{dir}/squid.conf"},
+		// The name keeps its shared memory apart from another squid's.
+		command: []string{"squid", "-N", "-n", "bench{pid}", "-f", "{dir}/squid.conf"},
 	}
 	if os.Geteuid() == 0 { // then it gives up root for this user
 		p.setup = append(p.setup, []string{"chown", "-R", "proxy", "{dir}"})
@@ -44,7 +45,7 @@ func squid() peer {
 
 func mitmproxy() peer {
 	return peer{
-		name: "mitmproxy", program: "mitmdump", way: byConnect,
+		name: "mitmproxy", program: "mitmdump", from: "mitmproxy", way: byConnect,
 		setup: [][]string{{"cp", "{keys}/rsa-ca.pem", "{dir}/mitmproxy-ca.pem"}},
 		command: []string{
 			"mitmdump", "-q", "--listen-host", "127.0.0.1", "-p", "3128", "--set", "confdir={dir}", "--set", "flow_detail=0", "--set", "termlog_verbosity=error",
@@ -72,7 +73,7 @@ backend back
 
 func haproxy() peer {
 	return peer{
-		name: "haproxy, re-encrypting", program: "haproxy", way: instead, without: []string{"npm"},
+		name: "haproxy, re-encrypting", program: "haproxy", from: "haproxy", way: instead, without: []string{"npm"},
 		files:   map[string]string{"haproxy.cfg": haproxyConfig},
 		command: []string{"haproxy", "-db", "-q", "-f", "{dir}/haproxy.cfg"},
 	}
@@ -102,7 +103,7 @@ http {
 
 func nginx() peer {
 	return peer{
-		name: "nginx, re-encrypting", program: "nginx", way: instead, without: []string{"npm"},
+		name: "nginx, re-encrypting", program: "nginx", from: "nginx", way: instead, without: []string{"npm"},
 		files:   map[string]string{"nginx.conf": nginxConfig},
 		command: []string{"nginx", "-c", "{dir}/nginx.conf", "-p", "{dir}"},
 	}

@@ -91,7 +91,7 @@ func (s *start) once(ctx context.Context, w *world) (time.Duration, error) {
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return 0, fmt.Errorf("%v as %d: %w\n%s", s.command, s.uid, err, tail(string(out)))
+		return 0, fmt.Errorf("%v as %d: %w: %s", s.command, s.uid, err, tail(string(out)))
 	}
 	return time.Since(began), nil
 }

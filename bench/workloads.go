@@ -3,15 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
 
-// results are the figures of every peer and workload, a round after the other. All
+// results are the figures of every peer and workload, one round after the other. All
 // series have an element per round; 0 is a measurement that failed.
 type results struct {
 	rate, cpu map[string]series
-	notes     []string
+	notes     map[string]int // what was wrong, and how often
 	rounds    int
 }
 
@@ -20,7 +22,7 @@ func key(peer, workload string) string { return peer + "/" + workload }
 // workloads measures round by round: within one, all peers follow each other in each
 // workload.
 func workloads(ctx context.Context, w *world, p pace, peers []peer) (string, []bound, error) {
-	r := results{rate: map[string]series{}, cpu: map[string]series{}}
+	r := results{rate: map[string]series{}, cpu: map[string]series{}, notes: map[string]int{}}
 	todo := allWorkloads(p)
 	end := time.Now().Add(p.budget)
 	for r.rounds < p.rounds && (r.rounds == 0 || time.Now().Before(end)) {
@@ -46,7 +48,7 @@ func (r *results) take(ctx context.Context, w *world, p peer, l workload) {
 		f.note = err.Error()
 	}
 	if f.note != "" {
-		r.notes = append(r.notes, fmt.Sprintf("%s, %s, round %d: %s", p.name, l.name, r.rounds+1, f.note))
+		r.notes[fmt.Sprintf("%s, %s: %s", p.name, l.name, f.note)]++
 	}
 	k := key(p.name, l.name)
 	r.rate[k], r.cpu[k] = append(r.rate[k], f.rate), append(r.cpu[k], f.cpu)
@@ -74,7 +76,10 @@ func (r *results) markdown(peers []peer, todo []workload, p pace) string {
 		return fmt.Sprintf("%.0f", rate)
 	})
 	if len(r.notes) > 0 {
-		fmt.Fprintf(&b, "\nNot as it should be:\n\n- %s\n", strings.Join(r.notes, "\n- "))
+		b.WriteString("\nNot as it should be:\n\n")
+	}
+	for _, note := range slices.Sorted(maps.Keys(r.notes)) {
+		fmt.Fprintf(&b, "- %s (in %d rounds)\n", note, r.notes[note])
 	}
 	return b.String()
 }

@@ -130,7 +130,7 @@ func (w *world) start(name string, command []string, address string) (*service, 
 	if err := s.listens(address); err != nil {
 		s.stop()
 		said, _ := os.ReadFile(log.Name())
-		return nil, fmt.Errorf("start %s: %w\n%s", name, err, tail(string(said)))
+		return nil, fmt.Errorf("start %s: %w: %s", name, err, tail(string(said)))
 	}
 	return s, nil
 }

@@ -29,7 +29,7 @@ func mayImport() map[string][]string {
 		"sandbox":               {"audit", "capability", "credential", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},
 		"cmd/scupper":           {"audit", "capability", "capability/policyfile", "capability/presets", "clientconfig", "credential", "probe", "replay", "sandbox"},
-		"e2e":                   {"audit", "capability", "replay"},
+		"e2e":                   {"audit", "capability", "probe", "replay"},
 		"bench":                 {"audit", "capability", "capability/policyfile", "replay"},
 		"internal/repocheck":    {},
 		"internal/testkit":      {"capability"},

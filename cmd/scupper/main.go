@@ -20,6 +20,7 @@ type commands struct {
 	Run     RunCmd     `cmd:"" help:"Run a command in a sandbox whose only way out is the policy's grants."`
 	Policy  PolicyCmd  `cmd:"" help:"Check, format, trust and look at policies."`
 	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`
+	Doctor  DoctorCmd  `cmd:"" help:"Say what this machine can enforce, and prove that nothing gets out of a sandbox."`
 	Demo    DemoCmd    `cmd:"" help:"Show an install that works and an upload that does not, offline."`
 	Version VersionCmd `cmd:"" help:"Print the version."`
 }
@@ -33,6 +34,9 @@ func main() {
 		}
 	}
 	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
+	if isProbe(os.Args) {
+		os.Exit(probeMain(app, os.Args[2]))
+	}
 	os.Exit(app.main(os.Args[1:]))
 }
 

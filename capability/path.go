@@ -6,8 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPath is the longest escaped path that is judged, in bytes.
-const MaxPath = 8 << 10
+// Limits of a path. Matching variables over several segments takes a time that grows
+// with the square or the cube of their number.
+const (
+	MaxPath     = 8 << 10 // bytes of the escaped path
+	MaxSegments = 128
+)
 
 // Path is the path of a request, split into segments, each decoded exactly once.
 // The zero Path has no reading and matches nothing.
@@ -19,6 +23,7 @@ type Path struct {
 
 var (
 	errPathStart   = errors.New("a path begins with a slash")
+	errPathCount   = errors.New("the path has too many segments")
 	errPathLength  = errors.New("the path is too long")
 	errPathByte    = errors.New("a path holds printable ASCII; everything else is percent-encoded")
 	errPathEscape  = errors.New("a percent sign is followed by two hexadecimal digits")
@@ -62,7 +67,11 @@ func (p *Path) split(rest string) error {
 		p.decoded = rest
 	}
 	var b strings.Builder
-	p.starts = make([]int, 0, strings.Count(rest, "/")+2)
+	n := strings.Count(rest, "/") + 1
+	if n > MaxSegments {
+		return errPathCount
+	}
+	p.starts = make([]int, 0, n+1)
 	for at := 0; ; {
 		segment, more, found := strings.Cut(rest, "/")
 		decoded, err := decodeSegment(segment)

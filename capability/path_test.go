@@ -3,6 +3,7 @@ package capability
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParsePath(t *testing.T) {
@@ -125,4 +126,36 @@ func FuzzQuery(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPathTime: one request cannot keep the supervisor busy, however it is segmented.
+func TestPathTime(t *testing.T) {
+	for text, unit := range map[string]string{"/{group...}/-/{rest...}": "/a/-", "/{a...}/{b...}": "/x", "/{a...}/x/{b...}": "/x/x"} {
+		template, err := ParseTemplate(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &Grant{Name: "g", Host: HostPattern{Name: "h.example"}, Port: 443, Scheme: HTTPS, Credential: Credential{Anonymous}, Allows: []*Allow{{Methods: []string{"GET"}, Path: template}}}
+		policy, err := Compile([]*Grant{g}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		for n := 8; n < MaxPath/len(unit); n *= 2 {
+			path, err := ParsePath(strings.Repeat(unit, n))
+			if many := n*len(unit)/2 > MaxSegments; (err != nil) != many {
+				t.Fatalf("%d times %q: got %v", n, unit, err)
+			}
+			r := &Request{Kind: KindHTTP, Host: "h.example", Port: 443, Scheme: HTTPS, Method: "POST", Path: path, Time: begun}
+			if d := policy.Decide(r); d.Allowed() {
+				t.Error("allowed")
+			}
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("%s: took %v", text, took)
+		}
+	}
+	if _, err := ParseTemplate("/{a...}/x/{b...}/x/{c...}", nil); err == nil {
+		t.Error("three variables over several segments are accepted")
+	}
 }

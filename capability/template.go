@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// MaxVariables is the number of variables a template can have.
-const MaxVariables = 12
+// Limits of a template.
+const (
+	MaxVariables = 12
+	MaxMulti     = 2 // variables over several segments
+)
 
 // Template is a path with variables, as in net/http's ServeMux: {name} stands for
 // one segment or a part of one, {name...} for one or more whole segments, the last of
@@ -119,7 +122,20 @@ func (t *Template) addSegment(text string, where map[string]Pattern) error {
 		return errors.New("a path template has no empty segments")
 	}
 	t.segments = append(t.segments, s)
+	if t.multis() > MaxMulti {
+		return fmt.Errorf("a path template has at most %d variables over several segments", MaxMulti)
+	}
 	return nil
+}
+
+// multis is the number of segments that begin with a variable over several.
+func (t *Template) multis() (n int) {
+	for i := range t.segments {
+		if t.segments[i].multi {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *segment) addLiteral(raw string) error {

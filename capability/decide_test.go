@@ -137,6 +137,8 @@ func TestDecide(t *testing.T) {
 		{"PATH-12 twice the same", ask(t, "GET", "https://api.example.com/repos/acme/app/issues?repo=mine&repo=mine"), QueryNotGranted, ""},
 		{"PATH-12 encoded name", ask(t, "GET", "https://api.example.com/repos/acme/app/issues?repo=mine&%72epo=other"), QueryNotGranted, ""},
 		{"PATH-10 override header", ask(t, "GET", "https://api.example.com/repos/acme/app/issues", "X-Http-Method-Override", "DELETE"), MethodOverride, ""},
+		{"PATH-10 override parameter", ask(t, "GET", "https://api.example.com/repos/acme/app/issues?_method=DELETE"), MethodOverride, ""},
+		{"PATH-10 override parameter in PHP", ask(t, "GET", "https://api.example.com/repos/acme/app/issues?.Method=DELETE"), MethodOverride, ""},
 		{"authorization", ask(t, "GET", "https://api.example.com/repos/acme/app/issues", "Authorization", "Bearer x"), ForeignCredential, ""},
 		{"cookie", ask(t, "GET", "https://api.example.com/repos/acme/app/issues", "Cookie", "a=b"), ForeignCredential, ""},
 		{"api key", ask(t, "GET", "https://api.example.com/repos/acme/app/issues", "X-Api-Key", "b"), ForeignCredential, ""},

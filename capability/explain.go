@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,12 +106,14 @@ func bodyComplaint(a *Allow, r *Request) string {
 	switch {
 	case a.Body == nil:
 		return "the allow block declares no body"
+	case !r.Body.Present:
+		return "there is no body"
 	case r.Body.Encoding != "" && r.Body.Encoding != a.Body.Coding:
 		return fmt.Sprintf("the body is coded as %s", r.Body.Encoding)
 	case r.Body.Type != a.Body.Type:
 		return fmt.Sprintf("the body is %q, granted is %q", r.Body.Type, a.Body.Type)
 	}
-	return "the body is not one that its schema admits"
+	return cmp.Or(r.Body.Mismatch, "the body is not one that the grant admits")
 }
 
 // complaint names the first parameter that is not granted. It never shows a value.

@@ -58,6 +58,7 @@ type Allow struct {
 type BodyRule struct {
 	Type      string    // media type in lower case, without parameters
 	Max       int64     // bytes, before and after the coding is taken off
+	Sent      string    // what Content-Type says of the body that an inspector wrote; empty: Type
 	Coding    string    // the one content coding that an inspected body may have: "gzip", or none
 	Inspector Inspector // nil: the body is not looked at
 }

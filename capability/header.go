@@ -56,7 +56,41 @@ func overridesMethod(r *Request) bool {
 			return true
 		}
 	}
+	for i := range r.Query {
+		if AsksMethod(r.Query[i].Name) {
+			return true
+		}
+	}
 	return false
+}
+
+// AsksMethod reports whether origins take a parameter of that name, in a query or a
+// body, for the method to act on. PHP makes an underscore of other characters.
+func AsksMethod(name string) bool {
+	for _, asking := range methodParameters {
+		if len(name) == len(asking) && sameParameter(name, asking) {
+			return true
+		}
+	}
+	return false
+}
+
+var methodParameters = [...]string{"_method", "_httpmethod", "x-http-method-override", "x-http-method", "x-method-override"}
+
+func sameParameter(name, lower string) bool {
+	for i := range len(lower) {
+		c := name[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '.' || c == ' ' || c == '[':
+			c = '_'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // safeHeaders pass under every grant when each value keeps to its grammar. All other
@@ -154,8 +188,11 @@ func (a *Allow) keep(r *Request, name string, values []string) []string {
 // contentType is the declared media type, with the one parameter that multipart
 // bodies cannot do without.
 func (a *Allow) contentType(sent string) string {
-	if a.Body == nil {
+	switch {
+	case a.Body == nil:
 		return ""
+	case a.Body.Sent != "":
+		return a.Body.Sent
 	}
 	if _, params, ok := strings.Cut(sent, ";"); ok && strings.HasPrefix(a.Body.Type, "multipart/") {
 		return a.Body.Type + ";" + params

@@ -26,7 +26,7 @@ const (
 	ProtocolNotGranted Reason = "protocol_not_granted" // UDP, ICMP, cleartext on a TLS port, an upgrade ...
 	PathNotGranted     Reason = "path_not_granted"     // no template matches
 	MethodNotGranted   Reason = "method_not_granted"   // the path is granted, this method is not
-	MethodOverride     Reason = "method_override"      // a header that asks the origin for another method
+	MethodOverride     Reason = "method_override"      // a header or parameter that asks the origin for another method
 	QueryNotGranted    Reason = "query_not_granted"    // an undeclared, repeated, missing or mismatching parameter
 	HeaderNotGranted   Reason = "header_not_granted"   // a listed header with a value outside its pattern
 	BodyNotGranted     Reason = "body_not_granted"     // a body where none is declared, or of another type or coding
@@ -77,7 +77,7 @@ var sentences = map[Reason]string{
 	ProtocolNotGranted: "this protocol is not granted; do not retry",
 	PathNotGranted:     "this path is not granted; do not retry",
 	MethodNotGranted:   "this method is not granted on this path; do not retry",
-	MethodOverride:     "method override headers are refused; use the method itself",
+	MethodOverride:     "headers and parameters that ask for another method are refused; use the method itself",
 	QueryNotGranted:    "these query parameters are not granted; do not retry with them",
 	HeaderNotGranted:   "a header has a value that is not granted; do not retry with it",
 	BodyNotGranted:     "this request body is not granted; do not retry with it",

@@ -64,12 +64,14 @@ type Request struct {
 	Excerpt  string // of a malformed request: a safe, capped piece of it, for the record
 }
 
-// Body is what a request says of its body before any of it is read.
+// Body is what a request says of its body before any of it is read, and what an
+// enforcer found when it was.
 type Body struct {
 	Present  bool
 	Type     string // media type in lower case, without parameters
 	Encoding string // content coding, empty for identity
 	Length   int64  // bytes; -1 when the client did not say
+	Mismatch string // what an inspector found, with nothing of the body: for the record
 }
 
 // An Outcome is what happened after an allowing Decision.

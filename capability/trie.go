@@ -123,7 +123,7 @@ func (l leaf) judge(r *Request) (reason Reason, rank int) {
 		return QueryNotGranted, 4
 	case !a.checkHeaders(r):
 		return HeaderNotGranted, 5
-	case !a.bodyDeclared(r.Body):
+	case !a.bodyDeclared(r):
 		return BodyNotGranted, 6
 	case r.Body.Present && r.Body.Length > a.Body.Max:
 		return BodyTooLarge, 7
@@ -142,11 +142,13 @@ func (a *Allow) method(m string) bool {
 	return false
 }
 
-// bodyDeclared reports whether b is a body of the declared type, or none. A coding is
-// taken off where the body is inspected; elsewhere only identity passes.
-func (a *Allow) bodyDeclared(b Body) bool {
+// bodyDeclared reports whether r has a body of the declared type, or none. A coding is
+// taken off where the body is inspected; elsewhere only identity passes. Where a body
+// is inspected and a method usually has one, no body is not what was declared.
+func (a *Allow) bodyDeclared(r *Request) bool {
+	b := r.Body
 	if !b.Present {
-		return true
+		return a.Body == nil || a.Body.Inspector == nil || r.Method != "POST" && r.Method != "PUT" && r.Method != "PATCH"
 	}
 	if a.Body == nil || b.Type != a.Body.Type {
 		return false

@@ -25,6 +25,7 @@ func (x *exchange) prepareBody() bool {
 	}
 	sent, err := x.whole(rule)
 	if err != nil {
+		x.q.Body.Mismatch = err.Error()
 		x.fail(*denied(capability.BodyNotGranted)) // unless reading it failed first
 		return false
 	}

@@ -10,7 +10,6 @@ import (
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/probe"
-	"scupper.dev/scupper/sandbox"
 )
 
 // DoctorCmd says what this machine can enforce, and proves that a sandbox holds.
@@ -45,7 +44,7 @@ type control struct {
 func (c *DoctorCmd) Run(app *App) error {
 	found := checkup{Controls: []control{}, Probes: []probe.Result{}, Reached: []string{}, Facts: app.facts()}
 	trial := app.try(&found)
-	found.Facts = append(found.Facts, sandboxFact(trial))
+	found.Facts = append(found.Facts, trialFacts(trial)...)
 	found.OK = found.missing() == "" && len(found.out()) == 0
 	write := found.write
 	if c.JSON {
@@ -67,19 +66,6 @@ func (c *checkup) verdict() error {
 		return &exitError{code: exitEnvironment, err: fmt.Errorf("this machine lacks %s", missing)}
 	}
 	return nil
-}
-
-// sandboxFact is that a sandbox could be built and the probes ran in it.
-func sandboxFact(err error) fact {
-	f := fact{Name: "a sandbox", OK: err == nil, Needed: true, Detail: "it starts, with its namespaces, nftables rules (tproxy, NFLOG), mounts, a fresh /proc and its seccomp filter"}
-	if err != nil {
-		f.Detail = err.Error()
-	}
-	var known *sandbox.Error
-	if errors.As(err, &known) {
-		f.Remedy = known.Hint
-	}
-	return f
 }
 
 // out lists what got out, by control and name.

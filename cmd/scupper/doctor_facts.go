@@ -173,34 +173,55 @@ func (a *App) stateFact() fact {
 	return f
 }
 
-// folderFact prepares a sandbox for the current folder and lets it go: for root that
-// needs a file system with idmapped mounts. A folder that may not be a sandbox's is no
-// fault of the machine.
+// folderFact prepares a sandbox for the current folder, as run does, and lets it go: for
+// root that needs a file system with idmapped mounts.
 func (a *App) folderFact() fact {
-	f := fact{Name: "this folder", Detail: "can be the writable folder of a sandbox"}
+	detail := "can be the writable folder of a sandbox"
 	if os.Geteuid() == 0 {
-		f.Detail += ", mapped to its user (idmapped mount)"
+		detail += ", mapped to its user (idmapped mount)"
 	}
+	return step(a.prepareHere(), "this folder", "", detail)
+}
+
+// trialFacts are what a sandbox that was tried, with this error, needed.
+func trialFacts(err error) []fact {
+	return []fact{
+		step(err, "nftables", "set up the network namespace", "rules are in force in a namespace of its own: tproxy, reject, log (NFLOG)"),
+		step(err, "fresh /proc", "mount a fresh /proc", "can be mounted in a namespace of its own"),
+		step(err, "a sandbox", "", "it starts and ends, and the probes ran in it"),
+	}
+}
+
+// step is one step of making a sandbox. The step that failed is known by what was being
+// done; of those behind it nothing is known. A folder that may not be a sandbox's is no
+// fault of the machine.
+func step(err error, name, doing, detail string) fact {
+	f := fact{Name: name, OK: err == nil, Needed: err == nil, Detail: detail}
+	if err == nil {
+		return f
+	}
+	f.Detail = "not tried: the sandbox was not built that far"
+	if strings.Contains(err.Error(), doing) {
+		f.Detail, f.Needed = err.Error(), true
+		var known *sandbox.Error
+		if errors.As(err, &known) {
+			f.Remedy, f.Needed = known.Hint, known.Code != sandbox.ExitUsage
+		}
+	}
+	return f
+}
+
+func (a *App) prepareHere() error {
 	state, err := os.MkdirTemp("", "scupper-doctor-")
 	if err != nil {
-		f.Detail = err.Error()
-		return f
+		return err
 	}
 	defer os.RemoveAll(state)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	cage, err := sandbox.Prepare(ctx, sandbox.CageConfig{Command: []string{"true"}, Workdir: ".", StateDir: state, LookupEnv: a.Env, BestEffort: true})
-	if err == nil {
-		err = cage.Close()
-	}
+	cage, err := sandbox.Prepare(ctx, sandbox.CageConfig{Command: []string{"true"}, Workdir: ".", StateDir: state, LookupEnv: a.Env})
 	if err != nil {
-		f.Detail = err.Error()
+		return err
 	}
-	f.OK = err == nil
-	var known *sandbox.Error
-	if errors.As(err, &known) {
-		f.Remedy = known.Hint
-		f.Needed = known.Code == sandbox.ExitEnvironment
-	}
-	return f
+	return cage.Close()
 }

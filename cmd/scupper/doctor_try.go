@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/probe"
 	"scupper.dev/scupper/sandbox"
@@ -44,7 +46,7 @@ func (a *App) try(found *checkup) (err error) {
 		return fmt.Errorf("make a folder for the trial: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	bait, err := probe.Lay(probe.Lures{TempDirs: []string{"/tmp", "/var/tmp"}, Env: a.Env})
+	bait, err := probe.Lay(probe.Lures{TempDirs: baitDirs(a.Env("XDG_RUNTIME_DIR")), Env: a.Env})
 	if err != nil {
 		return err
 	}
@@ -52,6 +54,15 @@ func (a *App) try(found *checkup) (err error) {
 	err = a.tryIn(dir, bait.Scene, found)
 	found.Reached = append(found.Reached, bait.Reached()...)
 	return err
+}
+
+// baitDirs are where services of a host have their sockets.
+func baitDirs(runtimeDir string) []string {
+	dirs := []string{"/tmp", "/var/tmp"}
+	if filepath.IsAbs(runtimeDir) && unix.Access(runtimeDir, unix.W_OK) == nil {
+		dirs = append([]string{runtimeDir}, dirs...)
+	}
+	return dirs
 }
 
 func (a *App) tryIn(dir string, scene probe.Scene, found *checkup) error {

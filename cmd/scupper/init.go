@@ -110,6 +110,10 @@ func (c *InitCmd) next(d draft) string {
 		command += "--policy " + c.Policy + " "
 	}
 	switch {
+	case exists("pnpm-lock.yaml") && d.inForce("npm"):
+		return command + "-- pnpm install"
+	case exists("yarn.lock") && d.inForce("npm"):
+		return command + "-- yarn install"
 	case exists("package-lock.json") && d.inForce("npm"):
 		return command + "-- npm ci"
 	case exists("package.json") && d.inForce("npm"):

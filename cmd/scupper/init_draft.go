@@ -136,6 +136,7 @@ func (d *draft) golang(settings []clientconfig.Setting) {
 	}
 	if slices.ContainsFunc(p.arguments, func(a [2]string) bool { return a[0] == "proxy" }) {
 		d.goModules(p)
+		p.suggest = append(p.suggest, "The toolchain that is installed is used; to let go.mod choose a newer one:", "toolchains = true")
 		d.add(p)
 	}
 }

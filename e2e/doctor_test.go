@@ -69,7 +69,8 @@ func TestDoctor(t *testing.T) {
 		t.Run(u.name, func(t *testing.T) {
 			w := newWorld(t, u)
 			// What only a binary built for it honours.
-			w.env = append(w.env, "SCUPPER_BROKEN_CONTROL=network")
+			runtime := u.folder(t)
+			w.env = append(w.env, "SCUPPER_BROKEN_CONTROL=network", "XDG_RUNTIME_DIR="+runtime)
 			a := w.scupper("doctor", "--json").wantExit(0).farSideNothing()
 			c := a.checkup()
 			if !c.OK || len(c.broken()) > 0 || len(c.Reached) > 0 {
@@ -85,8 +86,10 @@ func TestDoctor(t *testing.T) {
 					t.Errorf("control %q is not reported", name)
 				}
 			}
-			if left, err := filepath.Glob("/tmp/scupper-doctor-*"); err != nil || len(left) > 0 {
-				t.Errorf("left behind: %v, %v", left, err)
+			for _, pattern := range []string{"/tmp/scupper-doctor-*", "/tmp/scupper-probe-*", "/var/tmp/scupper-probe-*", runtime + "/*"} {
+				if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+					t.Errorf("left behind: %v, %v", left, err)
+				}
 			}
 			w.scupper("doctor").wantExit(0).wantStdout("a descriptor that was inherited: EBADF").farSideNothing()
 		})

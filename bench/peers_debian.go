@@ -32,8 +32,8 @@ visible_hostname squid.example.com
 func squid() peer {
 	p := peer{
 		name: "squid, ssl-bump", program: "/usr/lib/squid/security_file_certgen", from: "squid-openssl", way: byConnect, without: []string{"W4"},
-		files:   map[string]string{"squid.conf": squidConfig},
-		setup:   [][]string{{"/usr/lib/squid/security_file_certgen", "-c", "-s", "{dir}/certificates", "-M", "64MB"}},
+		files: map[string]string{"squid.conf": squidConfig},
+		setup: [][]string{{"/usr/lib/squid/security_file_certgen", "-c", "-s", "{dir}/certificates", "-M", "64MB"}},
 		// The name keeps its shared memory apart from another squid's.
 		command: []string{"squid", "-N", "-n", "bench{pid}", "-f", "{dir}/squid.conf"},
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // results are the figures of every peer and workload, one round after the other. All
@@ -24,17 +23,20 @@ func key(peer, workload string) string { return peer + "/" + workload }
 func workloads(ctx context.Context, w *world, p pace, peers []peer) (string, []bound, error) {
 	r := results{rate: map[string]series{}, cpu: map[string]series{}, notes: map[string]int{}}
 	todo := allWorkloads(p)
-	end := time.Now().Add(p.budget)
-	for r.rounds < p.rounds && (r.rounds == 0 || time.Now().Before(end)) {
+	var err error
+	r.rounds, err = inRounds(p.rounds, p.budget, func() error {
 		for _, l := range todo {
 			for _, peer := range peers {
 				if err := ctx.Err(); err != nil {
-					return "", nil, err
+					return err
 				}
 				r.take(ctx, w, peer, l)
 			}
 		}
-		r.rounds++
+		return nil
+	})
+	if err != nil {
+		return "", nil, err
 	}
 	return r.markdown(peers, todo, p), nil, nil
 }

@@ -183,9 +183,19 @@ attempt("kill",lambda:os.kill(-1,0))
 attempt("sysctl",lambda:open("/proc/sys/kernel/hostname","w").write("x"))
 attempt("caps",lambda:{l.split()[1] for l in open("/proc/self/status") if l.startswith("Cap")})
 attempt("first process",lambda:[l.split()[1] for l in open("/proc/1/status") if l.startswith(("CapEff","CapBnd","NoNewPrivs","Seccomp:"))])
+PTRACE_ATTACH,PTRACE_SEIZE=16,0x4206
+attempt("ptrace first process",lambda:sys_(101,PTRACE_ATTACH,1,0,0))
+attempt("seize first process",lambda:sys_(101,PTRACE_SEIZE,1|1<<32,0,0))
+attempt("read first process",lambda:sys_(310,1,0,0,0,0,0))
+attempt("write first process",lambda:sys_(311,1,0,0,0,0,0))
+import subprocess
+child=subprocess.Popen(["sleep","100"])
+attempt("ptrace control",lambda:sys_(101,PTRACE_SEIZE,child.pid,0,0))
+child.kill()
 attempt("new privileges",lambda:[l.split()[1] for l in open("/proc/self/status") if l.startswith("NoNewPrivs")])
 `)
 	r.want(got, map[string]string{"few": "True", "environ": "[]", "kill": "ESRCH", "sysctl": "EACCES", "caps": "{'0000000000000000'}", "new privileges": "['1']",
+		"ptrace first process": "EPERM", "seize first process": "EPERM", "read first process": "EPERM", "write first process": "EPERM", "ptrace control": "ok",
 		"first process": "['0000000000000000', '0000000000000000', '1', '2']"})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
@@ -208,4 +209,22 @@ func ExampleExplainCmd_proposal() {
 	//     path    = "/a"
 	//   }
 	// }
+}
+
+// FuzzProposal has logs that say anything: what is proposed loads, and nothing in it
+// drives a terminal.
+func FuzzProposal(f *testing.F) {
+	f.Add("http", "PUT", "api.example.com", "/a", "grant \"x\" {\n  host = \"api.example.com\"\n  credential = anonymous\n  allow {\n    methods = [\"GET\"]\n    path    = \"/a\"\n  }\n}\n", "")
+	f.Add("name", "", "evil.example.net", "", "grant \"x\" {\n", "")
+	f.Add("packet", "}\ngrant", "\x1b[2J", "\u202e", "", "${x}\n}")
+	f.Fuzz(func(t *testing.T, kind, method, host, path, smallest, excerpt string) {
+		r := &audit.Record{Kind: kind, Method: method, Host: host, Path: path, Smallest: smallest, Excerpt: excerpt, Reason: "no_grant"}
+		text := string(propose("run", []*refusal{{r, 1}, {r, 2}}))
+		if _, diags := policyfile.Parse("proposal.hcl", []byte(text), policyfile.Options{}); diags.HasErrors() {
+			t.Errorf("%v in\n%s", diags, text)
+		}
+		if strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }) {
+			t.Errorf("not printable: %q", text)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"unicode"
 
 	"scupper.dev/scupper/capability/policyfile"
 	"scupper.dev/scupper/clientconfig"
@@ -46,4 +47,30 @@ func TestPrivateRegistry(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzDraft has settings that say anything: the policy loads, and nothing in it drives a
+// terminal. What came with the folder is in force only if somebody agreed.
+func FuzzDraft(f *testing.F) {
+	f.Add("npm", "registry", "https://npm.example.com/", true)
+	f.Add("npm", "@a\"/b:registry", "http://203.0.113.7/\"}\ngrant \"all\" {", true)
+	f.Add("go", "GOPROXY", "https://u:p@go.example.com|direct,\x1b[2J", false)
+	f.Add("go", "GOSUMDB", "sum.example.com+key https://x@\n", false)
+	f.Add("git", "remote \u202e", "https://git.example.com/${a}/b.git", true)
+	f.Add("pip", "index-url", "}\nuse \"npm\" {", true)
+	f.Fuzz(func(t *testing.T, client, name, value string, agreed bool) {
+		none := func(string) ([]netip.Addr, error) { return nil, errors.New("no such host") }
+		d := draft{owner: name, lookup: none, modules: []string{value}, ask: func(string) (bool, error) { return agreed, nil }}
+		text := string(d.policy([]clientconfig.Setting{{Client: client, Name: name, Value: value, From: ".npmrc", Repository: true, Suites: []string{value}}}))
+		file, diags := policyfile.Parse("policy.hcl", []byte(text), policyfile.Options{})
+		if diags.HasErrors() {
+			t.Errorf("%v in\n%s", diags, text)
+		}
+		if n := len(file.Policy.Grants()); n > 1 || n == 1 && !agreed && client != "go" {
+			t.Errorf("%d grants in\n%s", n, text)
+		}
+		if strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }) {
+			t.Errorf("not printable: %q", text)
+		}
+	})
 }

@@ -37,7 +37,7 @@ func (x *exchange) early(h http.Header) {
 
 // Read never returns a byte that is over the maximum.
 func (b *uploadBody) Read(buf []byte) (int, error) {
-	if int64(len(buf)) > b.left+1 {
+	if int64(len(buf))-1 > b.left {
 		buf = buf[:b.left+1]
 	}
 	n, err := b.from.Read(buf)

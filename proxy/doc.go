@@ -26,6 +26,7 @@
 //
 // Non-guarantees: what an allowed body contains is looked at only where its grant has an
 // inspector; then it is held whole, up to the grant's maximum. A malformed HTTP/2
-// stream is reset by net/http without a record, because its handler never sees it.
+// stream, and one with headers of four times their limit, is reset by net/http without
+// a record, because its handler never sees it.
 // WebSocket and other upgrades are refused.
 package proxy

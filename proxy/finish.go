@@ -100,6 +100,7 @@ func (x *exchange) spend(sent, received int64) bool {
 
 // finish reports the outcome.
 func (x *exchange) finish() {
+	x.p.held.Release(x.held)
 	o := capability.Outcome{
 		Status: x.status, Sent: x.sent.Load(), Received: x.received.Load(),
 		Upstream: x.upstream, Stripped: x.stripped, Duration: x.p.cfg.Now().Sub(x.q.Time),

@@ -24,6 +24,7 @@ type exchange struct {
 
 	body           *uploadBody // nil: none
 	length         int64       // of body; -1: unknown
+	held           int64       // bytes of memory for its inspection
 	sent, received atomic.Int64
 	upstream       netip.AddrPort
 	status         int

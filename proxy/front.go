@@ -41,8 +41,8 @@ func (p *Proxy) newFront(kind capability.Front) *front {
 		TLSConfig:                    &tls.Config{NextProtos: []string{"h2", "http/1.1"}},
 		ReadHeaderTimeout:            p.cfg.Limits.Header,
 		IdleTimeout:                  p.cfg.Limits.Idle,
-		MaxHeaderBytes:               p.cfg.Limits.HeaderBytes,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is for us to refuse and record
+		MaxHeaderBytes:               4 * p.cfg.Limits.HeaderBytes, // what net/http refuses is not recorded
+		DisableGeneralOptionsHandler: true,                         // OPTIONS * is for us to refuse and record
 		ConnContext:                  withConn,
 		ConnState:                    p.watch,
 		ErrorLog:                     p.cfg.ErrorLog,

@@ -23,6 +23,9 @@ func (x *exchange) prepareBody() bool {
 	if rule.Inspector == nil {
 		return true
 	}
+	if !x.hold(rule) {
+		return false
+	}
 	sent, err := x.whole(rule)
 	if err != nil {
 		x.q.Body.Mismatch = err.Error()
@@ -31,6 +34,24 @@ func (x *exchange) prepareBody() bool {
 	}
 	x.body, x.length = x.upload(io.NopCloser(bytes.NewReader(sent)), int64(len(sent))), int64(len(sent))
 	x.body.done.Store(true) // the client's, that is
+	return true
+}
+
+// forms of a body that inspection has in memory: as it came, decoded, written anew.
+const forms = 3
+
+// hold waits for room for a body, which the exchange then has to its end. Whoever keeps
+// many bodies waiting keeps itself waiting.
+func (x *exchange) hold(rule *capability.BodyRule) bool {
+	most := min(rule.Max, int64(x.p.cfg.Limits.Held/forms))
+	if n := x.q.Body.Length; n >= 0 && x.q.Body.Encoding == "" {
+		most = min(most, n)
+	}
+	if err := x.p.held.Acquire(x.r.Context(), forms*most); err != nil {
+		x.fail(failure{kind: errClientGone, cause: err})
+		return false
+	}
+	x.held = forms * most
 	return true
 }
 
@@ -72,7 +93,7 @@ type capped struct {
 }
 
 func (c *capped) Read(buf []byte) (int, error) {
-	if int64(len(buf)) > c.left+1 {
+	if int64(len(buf))-1 > c.left {
 		buf = buf[:c.left+1]
 	}
 	n, err := c.from.Read(buf)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,11 +110,22 @@ func linkOf(r *http.Request) *link {
 func violationOf(r *http.Request, l *link) *violation {
 	s, ok := r.Context().Value(connKey{}).(*stream)
 	if !ok {
-		return nil
+		return l.violation2(r)
 	}
 	n := l.served
 	l.served++
 	return s.violation(n)
+}
+
+// violation2 finds the one thing about an HTTP/2 head that net/http leaves to us: how
+// long it is.
+func (l *link) violation2(r *http.Request) *violation {
+	size := int64(len(r.Method)+len(r.RequestURI)+len(r.Host)) + headerSize(r.Header)
+	if size <= int64(l.front.p.cfg.Limits.HeaderBytes) {
+		return nil
+	}
+	path, _, _ := strings.Cut(r.RequestURI, "?") // queries are not recorded in the clear
+	return &violation{reason: capability.MalformedRequest, tooLarge: true, excerpt: excerpt(path)}
 }
 
 func linkUnder(c net.Conn) *link {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/elazarl/goproxy"
+	"golang.org/x/sync/semaphore"
 
 	"scupper.dev/scupper/capability"
 )
@@ -21,6 +22,7 @@ type Proxy struct {
 	cfg      Config
 	pools    *pools
 	buffers  *sync.Pool
+	held     *semaphore.Weighted // for bodies under inspection
 	pipe     *goproxy.ProxyHttpServer
 	tls      *tls.Config
 	refusing *tls.Config
@@ -33,7 +35,7 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{cfg: cfg, pools: newPools(cfg), buffers: newBuffers()}
+	p := &Proxy{cfg: cfg, pools: newPools(cfg), buffers: newBuffers(), held: semaphore.NewWeighted(int64(cfg.Limits.Held))}
 	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 // testMain runs twice: outside it prepares, inside the sealed copy it tests.
 func testMain(m *testing.M) int {
+	if isAttacker() {
+		return attackMain()
+	}
 	if os.Getenv(preparedVar) == "" {
 		dir, err := prepare()
 		defer os.RemoveAll(dir)
@@ -63,6 +66,9 @@ func prepare() (string, error) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("build scupper: %w\n%s", err, out)
+	}
+	if err := copyAttacker(filepath.Join(dir, "attacker")); err != nil {
+		return dir, err
 	}
 	return dir, installRegistry()
 }

@@ -21,8 +21,10 @@ type world struct {
 	t     *testing.T
 	user  user
 	inet  *replay.Internet
-	dir   string   // dir/home, dir/work, dir/policy.hcl, dir/ca.pem
-	flags []string // further flags of scupper run
+	dir   string     // dir/home, dir/work, dir/policy.hcl, dir/ca.pem
+	flags []string   // further flags of scupper run
+	env   []string   // further environment of whatever is started
+	extra []*os.File // descriptors from 3 on that whatever is started inherits
 	runs  int
 }
 
@@ -76,16 +78,22 @@ func (w *world) attack(c client) *attempt {
 // run runs a client under scupper run.
 func (w *world) run(c client) *attempt {
 	w.t.Helper()
+	argv, audit := w.runArgs(c)
+	a := w.start(c, argv, nil)
+	a.log = readLog(w.t, audit)
+	return a
+}
+
+// runArgs is the command line that runs a client under scupper run, and where the log
+// will be.
+func (w *world) runArgs(c client) (argv []string, audit string) {
 	w.runs++
-	audit := fmt.Sprintf("audit/%d", w.runs)
-	args := []string{"run", "--audit", w.at(audit), "--workdir", w.at("work"), "--upstream-ca", w.at("ca.pem")}
+	audit = w.at(fmt.Sprintf("audit/%d", w.runs))
+	args := []string{prepared("scupper"), "run", "--audit", audit, "--workdir", w.at("work"), "--upstream-ca", w.at("ca.pem")}
 	if _, err := os.Stat(w.at("policy.hcl")); err == nil {
 		args = append(args, "--policy", w.at("policy.hcl"))
 	}
-	args = append(append(args, w.flags...), "--")
-	a := w.start(c, append([]string{prepared("scupper")}, append(args, c.argv...)...), nil)
-	a.log = readLog(w.t, w.at(audit))
-	return a
+	return append(append(append(args, w.flags...), "--"), c.argv...), audit
 }
 
 // direct runs a client without scupper: it shows what would get through.
@@ -135,6 +143,7 @@ func (w *world) command(ctx context.Context, argv, env []string) *exec.Cmd {
 		cmd = exec.CommandContext(ctx, "/usr/bin/env", argv...)
 	}
 	cmd.Dir, cmd.SysProcAttr, cmd.WaitDelay = w.at("work"), w.user.attributes(), 5*time.Second
-	cmd.Env = append([]string{"PATH=" + w.user.path(), "HOME=" + w.at("home"), "TERM=dumb", "LANG=C.UTF-8"}, env...)
+	cmd.Env = append([]string{"PATH=" + w.user.path(), "HOME=" + w.at("home"), "TERM=dumb", "LANG=C.UTF-8"}, append(env, w.env...)...)
+	cmd.ExtraFiles = w.extra
 	return cmd
 }

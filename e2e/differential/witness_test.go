@@ -1,0 +1,188 @@
+package differential
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/capability"
+)
+
+// witness is the guard of a world, and remembers what was rendered for whom.
+type witness struct {
+	*audit.Guard
+	log *os.File
+	new *bufio.Reader
+
+	mu      sync.Mutex
+	targets map[string]string // by decision: path and query to send
+	open    int               // allowing decisions without an outcome
+	denials int64
+	settled *sync.Cond
+}
+
+func newWitness(dir string, policy *capability.Policy) (*witness, error) {
+	g, err := audit.New(audit.Config{Dir: dir, Policy: policy, Version: "test", Command: []string{"differential"}, Budget: 1 << 40, WriteTimeout: 30 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Open(filepath.Join(dir, g.Run(), "000001.jsonl"))
+	if err != nil {
+		return nil, errors.Join(err, g.Close(0))
+	}
+	w := &witness{Guard: g, log: log, new: bufio.NewReader(log), targets: map[string]string{}}
+	w.settled = sync.NewCond(&w.mu)
+	return w, nil
+}
+
+func (w *witness) Authorize(r *capability.Request) capability.Decision {
+	d := w.Guard.Authorize(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !d.Allowed() {
+		w.denials++
+		return d
+	}
+	w.open++
+	if r.Kind == capability.KindHTTP {
+		w.targets[d.ID] = d.Target(r)
+	}
+	return d
+}
+
+func (w *witness) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
+	d := w.Guard.Refuse(r, reason)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.denials++
+	return d
+}
+
+func (w *witness) Finish(d capability.Decision, o capability.Outcome) {
+	w.Guard.Finish(d, o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open--
+	w.settled.Broadcast()
+}
+
+var errUnsettled = errors.New("an allowed request has no outcome after ten seconds")
+
+// settle waits until every allowing decision has an outcome.
+func (w *witness) settle() error {
+	stop := time.AfterFunc(10*time.Second, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.settled.Broadcast()
+	})
+	defer stop.Stop()
+	begin := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.open > 0 {
+		if time.Since(begin) > 10*time.Second {
+			return errUnsettled
+		}
+		w.settled.Wait()
+	}
+	return nil
+}
+
+// grant is what the log says of one request that was allowed.
+type grant struct {
+	audit.Record
+	target string // as it was rendered
+	failed string // in the words of the outcome; empty: it was completed
+}
+
+func (g grant) String() string {
+	return fmt.Sprintf("granted %s %s%s, body %+v, failure %q", g.Method, g.Host, g.target, g.Body, g.failed)
+}
+
+// grants reads what the log has that was not read before: the requests that were
+// allowed, and how many decisions there are in all.
+func (w *witness) grants() ([]grant, tally, error) {
+	var out []grant
+	var t tally
+	at := map[string]int{}
+	for {
+		line, err := w.new.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return out, t, nil
+		}
+		var r audit.Record
+		if err == nil {
+			err = json.NewDecoder(bytes.NewReader(line)).Decode(&r)
+		}
+		if err != nil {
+			return nil, t, fmt.Errorf("read log at %q: %w", line, err)
+		}
+		t.count(&r)
+		switch {
+		case r.Event == audit.Decided && r.Verdict == "allow" && r.Kind == string(capability.KindHTTP):
+			w.mu.Lock()
+			target := w.targets[r.ID]
+			delete(w.targets, r.ID)
+			w.mu.Unlock()
+			at[r.ID] = len(out)
+			out = append(out, grant{Record: r, target: target, failed: "no outcome"})
+		case r.Event == audit.Ended:
+			if i, ok := at[r.Decision]; ok {
+				out[i].failed = r.Error
+			}
+		}
+	}
+}
+
+// tally counts records.
+type tally struct {
+	allowed, denied, connects int64
+	failed                    map[string]int64 // allowed, but not completed, by what went wrong
+}
+
+func (t *tally) count(r *audit.Record) {
+	switch {
+	case r.Event == audit.Ended && r.Error != "":
+		if t.failed == nil {
+			t.failed = map[string]int64{}
+		}
+		t.failed[r.Error]++
+	case r.Event == audit.Repeated:
+		t.denied += r.Count
+	case r.Event != audit.Decided:
+	case r.Verdict != "allow":
+		t.denied++
+	case r.Kind == string(capability.KindHTTP):
+		t.allowed++
+	default:
+		t.connects++
+	}
+}
+
+func (t *tally) add(o tally) {
+	t.allowed, t.denied, t.connects = t.allowed+o.allowed, t.denied+o.denied, t.connects+o.connects
+	for what, n := range o.failed {
+		if t.failed == nil {
+			t.failed = map[string]int64{}
+		}
+		t.failed[what] += n
+	}
+}
+
+// close ends the run and returns what the log counts in the records that come last.
+func (w *witness) close() (tally, error) {
+	defer w.log.Close()
+	if err := w.Guard.Close(0); err != nil {
+		return tally{}, err
+	}
+	_, t, err := w.grants()
+	return t, err
+}

@@ -53,7 +53,6 @@ const (
 	hintKernel    = "scupper needs Linux 5.12 or newer (mount_setattr, openat2); uname -r shows yours"
 	hintGroups1   = "run scupper as root: this machine's control groups are of version 1, which belong to root; or set best_effort = true in the policy"
 	hintGroups2   = "systemd-run --user --scope -p Delegate=yes scupper run ... (root: without --user); or set best_effort = true in the policy"
-	hintCgo       = "build it with CGO_ENABLED=0; or set best_effort = true in the policy"
 	hintNamespace = "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000; " +
 		"on Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
 )

@@ -20,11 +20,8 @@ import (
 // CAP_DAC_OVERRIDE: where there is such, that one stays permitted, and is in effect only while it is needed. A process that is still user 0 can write
 // what belongs to root; that much is left.
 //
-// Where the binary has threads that Go does not know, nothing is taken; prepare has made sure that the policy accepts that.
+// In a binary that was built with cgo the capabilities of root stay, since Go cannot reach every thread to drop them; the run's first record says so.
 func (c *Cage) harden() error {
-	if hardenable() != nil {
-		return nil
-	}
 	c.kept = c.keptCapabilities()
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core files: %w", err)
@@ -32,8 +29,11 @@ func (c *Cage) harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("forbid reading this process: %w", err)
 	}
-	if err := everyThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
+	if err := noNewPrivileges(); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	if ownCapabilities() == 0 || errors.Is(reachable(), errCgo) {
+		return nil
 	}
 	header, sets := capabilities(c.kept, 0)
 	if err := everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(sets)), 0); err != nil {
@@ -64,8 +64,28 @@ func (c *Cage) withKept(f func() error) error {
 	return errors.Join(err, unix.Capset(header, &sets[0]))
 }
 
-// hardenable is an error where harden cannot reach every thread.
-func hardenable() error { return everyThread(unix.SYS_GETPID, 0, 0, 0) }
+// noNewPrivileges sets no_new_privs on every thread, those of C included: a filter that is loaded for all threads brings it along (seccomp(2),
+// SECCOMP_FILTER_FLAG_TSYNC). The filter itself allows everything.
+func noNewPrivileges() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	allow := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}
+	program := unix.SockFprog{Len: uint16(len(allow)), Filter: &allow[0]}
+	stuck, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return errno
+	}
+	if stuck != 0 {
+		return fmt.Errorf("thread %d has a filter of its own", stuck)
+	}
+	return nil
+}
+
+// reachable is errCgo where Go cannot reach every thread.
+func reachable() error { return everyThread(unix.SYS_GETPID, 0, 0, 0) }
 
 // keptCapabilities are those that removing what the run has made will need.
 func (c *Cage) keptCapabilities() uint64 {
@@ -97,8 +117,8 @@ func ownCapabilities() uint64 {
 
 // supervisor is the control that harden puts in force.
 func (c *Cage) supervisor() Control {
-	if err := hardenable(); err != nil {
-		return Control{"supervisor", false, err.Error()}
+	if err := reachable(); err != nil && ownCapabilities() != 0 {
+		return Control{"supervisor", false, "not readable by its user, no new privileges, but root's capabilities: " + err.Error()}
 	}
 	if c.keptCapabilities() != 0 {
 		return Control{"supervisor", true, "not readable by its user, no new privileges, no capability in effect; CAP_DAC_OVERRIDE at the end, to remove what the run has made"}
@@ -106,7 +126,7 @@ func (c *Cage) supervisor() Control {
 	return Control{"supervisor", true, "not readable by its user, no new privileges, no capabilities"}
 }
 
-// errCgo tells how a binary that has threads of C is to be built instead.
+// errCgo is about a binary that has threads of C. Building with CGO_ENABLED=0 avoids it.
 var errCgo = errors.New("this binary was built with cgo, whose threads Go cannot reach")
 
 // everyThread makes a system call on every thread; those to come inherit what it changes. It fails where there may be threads that Go does not know.

@@ -63,9 +63,6 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	config.Cage.TrustPEM = string(ca.CertPEM())
 	config.Cage.Ports = ports(config.Audit.Policy)
 
-	if err := hardenable(); err != nil && !config.Cage.BestEffort {
-		return result, environment("protect the supervisor", err, hintCgo)
-	}
 	cage, err := Prepare(ctx, config.Cage)
 	if err != nil {
 		return result, err

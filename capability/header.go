@@ -112,18 +112,29 @@ func isAcceptByte(c byte) bool {
 	return isAlnum(c) || strings.IndexByte("/*+-._;=, \"", c) >= 0
 }
 
+// isCodingList: codings in use, each with a weight at most (RFC 9110 section 12.5.3).
 func isCodingList(value string) bool {
 	for rest, more := value, true; more; {
 		var item string
 		item, rest, more = strings.Cut(rest, ",")
-		coding, _, _ := strings.Cut(strings.TrimSpace(item), ";")
-		switch strings.TrimSpace(coding) {
+		coding, weight, weighted := strings.Cut(item, ";")
+		switch strings.Trim(coding, " ") {
 		case "gzip", "deflate", "br", "zstd", "identity", "*", "":
 		default:
 			return false
 		}
+		if weighted && !isWeight(strings.Trim(weight, " ")) {
+			return false
+		}
 	}
-	return allOf(value, isAcceptByte)
+	return true
+}
+
+// isWeight: q= and a number from 0 to 1 of at most three decimals (RFC 9110 section
+// 12.4.2).
+func isWeight(s string) bool {
+	whole, decimals, _ := strings.Cut(strings.TrimPrefix(s, "q="), ".")
+	return strings.HasPrefix(s, "q=") && (whole == "0" || whole == "1") && len(decimals) <= 3 && allOf(decimals, isDigit)
 }
 
 // checkHeaders reports whether the headers that a lists have values inside their

@@ -31,6 +31,7 @@ func mayImport() map[string][]string {
 		"replay":                {"audit", "capability", "capability/policyfile"},
 		"cmd/scupper":           {"audit", "capability", "capability/policyfile", "capability/presets", "clientconfig", "credential", "probe", "replay", "sandbox"},
 		"e2e":                   {"audit", "capability", "probe", "replay"},
+		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
 		"bench":                 {"audit", "capability", "capability/policyfile", "replay"},
 		"internal/repocheck":    {},
 		"internal/testkit":      {"capability"},

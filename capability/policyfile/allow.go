@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/payload"
 )
 
 func (s *source) allows(g *capability.Grant, content *hcl.BodyContent, b *hcl.Block) {
@@ -44,6 +45,7 @@ func (s *source) allow(b *hcl.Block) (*capability.Allow, bool) {
 	a.Query = s.query(content)
 	a.Headers = s.headers(content)
 	a.Body = s.body(content, a.Methods, b)
+	s.checkResolver(a, b)
 	return a, s.diags.Count(Error) == before
 }
 
@@ -149,8 +151,11 @@ func (s *source) query(content *hcl.BodyContent) capability.QueryRule {
 		s.warn(a.Expr.Range(), "query = any is unbounded", "each request can carry 16 KiB of anything: declare the parameters, as in query = { page = int }")
 		return capability.QueryRule{Any: true}
 	}
-	var rule capability.QueryRule
-	items, _ := s.object(a.Expr, `query = { page = int, state = "open" }, or query = any`)
+	return s.parameters(a.Expr, `query = { page = int, state = "open" }, or query = any`)
+}
+
+func (s *source) parameters(e hcl.Expression, example string) (rule capability.QueryRule) {
+	items, _ := s.object(e, example)
 	for _, i := range items {
 		if p, ok := s.parameter(i); ok {
 			rule.Parameters = append(rule.Parameters, p)
@@ -161,6 +166,10 @@ func (s *source) query(content *hcl.BodyContent) capability.QueryRule {
 
 func (s *source) parameter(i item) (capability.ParameterRule, bool) {
 	rule := capability.ParameterRule{Name: i.key}
+	if payload.Reserved(i.key) {
+		s.reserved(i)
+		return rule, false
+	}
 	e := i.value
 	if name, args, ok := call(e); ok && name == "required" {
 		if len(args) != 1 {
@@ -179,6 +188,10 @@ func (s *source) parameter(i item) (capability.ParameterRule, bool) {
 		return rule, false
 	}
 	return rule, ok
+}
+
+func (s *source) reserved(i item) {
+	s.fail(i.at, fmt.Sprintf("%q is never granted", i.key), "origins act on it as on another method or charset: take it out, and grant the method itself")
 }
 
 func (s *source) headers(content *hcl.BodyContent) []capability.HeaderRule {

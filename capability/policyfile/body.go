@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"scupper.dev/scupper/capability"
-	"scupper.dev/scupper/gitproto"
 )
 
 const bodyExample = `body { type = "application/json" max = "64KiB" }, each attribute on its own line, or body = none`
@@ -69,29 +68,6 @@ func (s *source) bodyRule(b *hcl.Block) *capability.BodyRule {
 		rule.Max, _ = s.size(a.Expr)
 	}
 	s.inspection(rule, content, b)
+	s.coding(rule, content)
 	return rule
-}
-
-// inspection reads how a body is looked at.
-func (s *source) inspection(rule *capability.BodyRule, content *hcl.BodyContent, b *hcl.Block) {
-	if a := content.Attributes["schema"]; a == nil {
-		s.warn(b.DefRange, "the body has no schema", "each request can carry as much as max of anything, credentials and data included")
-	} else if hcl.ExprAsKeyword(bare(a.Expr)) == fmt.Sprint(gitproto.Fetch{}) {
-		rule.Inspector = gitproto.Fetch{}
-	} else {
-		s.later(a.NameRange, "schema")
-	}
-	a := content.Attributes["coding"]
-	if a == nil {
-		return
-	}
-	v, ok := s.word(a.Expr)
-	switch {
-	case ok && v != "gzip":
-		s.fail(a.Expr.Range(), fmt.Sprintf("no coding %q", v), `write coding = "gzip", or leave it out: then only bodies without a coding are granted`)
-	case ok && rule.Inspector == nil:
-		s.fail(a.NameRange, "a coding without a schema", "what is not inspected is not decoded: take coding out")
-	case ok:
-		rule.Coding = v
-	}
 }

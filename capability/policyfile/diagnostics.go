@@ -95,6 +95,9 @@ func (ds Diagnostics) sort() {
 	})
 }
 
+// opener reads the file that an expression names, and takes it into the hash.
+type opener func(e hcl.Expression) (text []byte, name string, ok bool)
+
 // source is one file of policy text that is being read.
 type source struct {
 	name  string
@@ -102,6 +105,7 @@ type source struct {
 	nav   any
 	diags *Diagnostics
 	bound map[string]value // in a preset: what the names of its arguments stand for
+	files opener           // nil: the text may name none
 }
 
 func (s *source) fail(at hcl.Range, summary, detail string) {

@@ -116,7 +116,7 @@ func Parse(name string, text []byte, o Options) (*File, Diagnostics) {
 		file:    deniesAll(name),
 		hash:    newHash(text),
 	}
-	p.file.Text = text
+	p.file.Text, p.files = text, p.hashedFile
 	if body := p.syntax(); body != nil {
 		p.policy(body)
 	}

@@ -117,7 +117,7 @@ func TestPresetArguments(t *testing.T) {
 		{"another operation", grantWith("git {\n repositories = [\"a/b\"]\n operations = [\"clone\"]\n}", allowWith()), only(`error: no operation "clone" ... write operations = ["fetch"]`)},
 		{"no repositories", grantWith("git {\n operations = [\"fetch\"]\n}", allowWith()), only("error: the git block names no repositories")},
 		{"a size of nothing", grantWith("git {\n repositories = [\"a/b\"]\n operations = [\"fetch\"]\n max = \"0\"\n}", allowWith()), only(`error: "0" is not a size`)},
-		{"coding without a schema", grantWith(allowWith(`methods = ["POST"]`, "body {\n type = \"text/plain\"\n max = \"1KiB\"\n coding = \"gzip\"\n}")), []string{"error: a coding without a schema", "warning: the body has no schema"}},
+		{"coding without a schema", grantWith(allowWith(`methods = ["POST"]`, "body {\n type = \"text/plain\"\n max = \"1KiB\"\n coding = \"gzip\"\n}")), []string{"error: a coding without inspection", "warning: the body is not inspected"}},
 		{"unknown coding", grantWith(allowWith(`methods = ["POST"]`, "body {\n type = \"text/plain\"\n max = \"1KiB\"\n schema = git_fetch\n coding = \"br\"\n}")), only(`error: no coding "br"`)},
 		{"inspected", grantWith(allowWith(`methods = ["POST"]`, "body {\n type = \"text/plain\"\n max = \"1KiB\"\n schema = git_fetch\n coding = \"gzip\"\n}")), nil},
 		{"module pattern", grantWith(allowWith(`path = "/{id...}/@latest"`, `where = { id = go_module("example.com/Team") }`)), nil},

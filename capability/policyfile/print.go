@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/payload"
 )
 
 // Format lays a policy out in the one usual way: it changes blanks only, and a text
@@ -87,7 +88,7 @@ func printAllow(b *bytes.Buffer, a *capability.Allow) {
 	attribute(b, "path", a.Path.String())
 	names, patterns := a.Path.Variables()
 	pairs(b, "where", names, patterns)
-	printQuery(b, a.Query)
+	printRule(b, "query", a.Query)
 	names, patterns = nil, nil
 	for _, h := range a.Headers {
 		names, patterns = append(names, capability.Quote(h.Name)), append(patterns, h.Value)
@@ -105,8 +106,41 @@ func printAllow(b *bytes.Buffer, a *capability.Allow) {
 func printBody(b *bytes.Buffer, body *capability.BodyRule) {
 	fmt.Fprintf(b, "body {\ntype = %s\nmax = \"%dB\"\n", capability.Quote(body.Type), body.Max)
 	attribute(b, "coding", body.Coding)
-	if body.Inspector != nil {
-		fmt.Fprintf(b, "schema = %s\n", body.Inspector)
+	switch how := body.Inspector.(type) {
+	case nil:
+		if known(body.Type) {
+			b.WriteString("inspect = false\n")
+		}
+	case payload.JSON:
+		if how.Schema != nil {
+			fmt.Fprintf(b, "schema = file(%s)\n", capability.Quote(how.Schema.String()))
+		}
+	case *payload.Form:
+		printRule(b, "form", how.Rule)
+	case *payload.Multipart:
+		printParts(b, how.Parts)
+	default:
+		fmt.Fprintf(b, "schema = %s\n", how)
+	}
+	b.WriteString("}\n")
+}
+
+func printParts(b *bytes.Buffer, parts []payload.Part) {
+	b.WriteString("parts = {\n")
+	for _, p := range parts {
+		fmt.Fprintf(b, "%s = {\n", capability.Quote(p.Name))
+		attribute(b, "type", p.Type)
+		fmt.Fprintf(b, "max = \"%dB\"\n", p.Max)
+		if p.Filename.String() != "" {
+			fmt.Fprintf(b, "filename = %s\n", pattern(p.Filename))
+		}
+		if p.Value.String() != "" {
+			fmt.Fprintf(b, "value = %s\n", pattern(p.Value))
+		}
+		if p.Required {
+			b.WriteString("required = true\n")
+		}
+		b.WriteString("}\n")
 	}
 	b.WriteString("}\n")
 }
@@ -122,9 +156,9 @@ func pairs(b *bytes.Buffer, attribute string, names []string, patterns []capabil
 	b.WriteString("}\n")
 }
 
-func printQuery(b *bytes.Buffer, q capability.QueryRule) {
+func printRule(b *bytes.Buffer, attribute string, q capability.QueryRule) {
 	if q.Any {
-		b.WriteString("query = any\n")
+		fmt.Fprintf(b, "%s = any\n", attribute)
 		return
 	}
 	names, patterns := make([]string, len(q.Parameters)), make([]string, len(q.Parameters))
@@ -134,10 +168,10 @@ func printQuery(b *bytes.Buffer, q capability.QueryRule) {
 			patterns[i] = "required(" + patterns[i] + ")"
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && attribute == "query" {
 		return
 	}
-	b.WriteString("query = {\n")
+	fmt.Fprintf(b, "%s = {\n", attribute)
 	for i := range names {
 		fmt.Fprintf(b, "%s = %s\n", names[i], patterns[i])
 	}

@@ -20,7 +20,7 @@ var (
 		blocks:     []string{"allow", "limits", "git", "issues", "derive"},
 	}
 	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body"}, blocks: []string{"body"}}
-	bodyBlock   = shape{attributes: []string{"type", "max", "coding", "schema"}}
+	bodyBlock   = shape{attributes: []string{"type", "max", "coding", "schema", "form", "parts", "inspect"}}
 	limitsBlock = shape{attributes: []string{"requests", "upload", "download", "rate", "misses", "names"}}
 )
 

@@ -28,11 +28,10 @@ func (p *parser) upstream(b *hcl.Block) {
 }
 
 func (p *parser) ca(e hcl.Expression) {
-	text, path, ok := p.namedFile(e)
+	text, path, ok := p.hashedFile(e)
 	if !ok {
 		return
 	}
-	p.hash.add(text)
 	if err := checkCertificates(text); err != nil {
 		p.fail(e.Range(), fmt.Sprintf("%q holds no usable certificates", path), err.Error())
 	}
@@ -58,6 +57,14 @@ func checkCertificates(text []byte) error {
 		return errors.New("it is a file of PEM blocks: -----BEGIN CERTIFICATE-----")
 	}
 	return nil
+}
+
+// hashedFile reads a file that can widen the policy.
+func (p *parser) hashedFile(e hcl.Expression) (text []byte, path string, ok bool) {
+	if text, path, ok = p.namedFile(e); ok {
+		p.hash.add(text)
+	}
+	return text, path, ok
 }
 
 // namedFile reads a file that the policy names.

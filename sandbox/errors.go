@@ -49,6 +49,7 @@ const (
 	hintBwrap     = "install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora)"
 	hintNftables  = "scupper needs nftables with tproxy in the kernel: modprobe nft_tproxy nft_reject_inet nft_log nfnetlink_log"
 	hintProc      = "inside a container, start the container with --security-opt systempaths=unconfined"
+	hintLog       = "free space where the log is, or name another place with --audit DIR"
 	hintIDMap     = "put the folder on ext4, xfs, btrfs or tmpfs, or run scupper as the ordinary user who owns it"
 	hintKernel    = "scupper needs Linux 5.12 or newer (mount_setattr, openat2); uname -r shows yours"
 	hintGroups1   = "run scupper as root: this machine's control groups are of version 1, which belong to root; or set best_effort = true in the policy"

@@ -18,10 +18,9 @@ type place struct {
 
 // forbidden lists the places of this host and this caller, with symlinks resolved.
 func (c *CageConfig) forbidden() []place {
-	places := []place{
-		{path: "/", why: "it is the whole host", whole: true},
-		{path: c.StateDir, why: "scupper keeps its own state there"},
-	}
+	// The home comes before what lies in it: that is what its owner has to be told.
+	places := append([]place{{path: "/", why: "it is the whole host", whole: true}}, c.homePlaces()...)
+	places = append(places, place{path: c.StateDir, why: "scupper keeps its own state there"})
 	for _, p := range c.Forbidden {
 		places = append(places, place{path: p, why: "scupper decides and records by what is there"})
 	}
@@ -35,7 +34,7 @@ func (c *CageConfig) forbidden() []place {
 	for _, p := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		places = append(places, place{path: p, why: "other programs keep sockets and files there", whole: true})
 	}
-	return resolved(append(places, c.homePlaces()...))
+	return resolved(places)
 }
 
 func (c *CageConfig) homePlaces() []place {

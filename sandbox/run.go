@@ -73,11 +73,11 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	config.Audit.Controls, config.Audit.Overrides = append(cage.Controls(), addresses), config.Resolve
 	guard, err := audit.New(config.Audit)
 	if err != nil {
-		return result, &Error{Code: ExitSandbox, Doing: "open the audit log", Err: err, Hint: "nothing runs without a log: free space, or name another place with --audit DIR"}
+		return result, &Error{Code: ExitSandbox, Doing: "open the audit log", Err: err, Hint: "nothing runs without a log: " + hintLog}
 	}
 	exit := ExitSandbox
 	defer func() {
-		err = errors.Join(err, guard.Close(exit))
+		err = errors.Join(err, closeLog(guard, exit))
 		result.Summary = guard.Summary()
 		if !addresses.InForce {
 			result.Summary.NotInForce = []string{addresses.Name + ": " + addresses.Detail}
@@ -112,6 +112,14 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	return result, errors.Join(errs...)
 }
 
+// closeLog ends the log. A run whose end is not on record has failed, whatever its command says.
+func closeLog(guard *audit.Guard, exit int) error {
+	if err := guard.Close(exit); err != nil {
+		return &Error{Code: ExitSandbox, Doing: "end the audit log", Err: err, Hint: hintLog}
+	}
+	return nil
+}
+
 func parseOverrides(texts []string) ([]proxy.Override, error) {
 	var overrides []proxy.Override
 	for _, text := range texts {
@@ -136,7 +144,7 @@ func endCause(reason capability.Reason) error {
 	if reason == capability.RecordBudget {
 		return &Error{Code: ExitSandbox, Doing: "run", Err: errRecordBudget, Hint: "scupper explain last shows what filled the log"}
 	}
-	return &Error{Code: ExitSandbox, Doing: "run", Err: errAuditGone, Hint: "free space where the log is, or name another place with --audit DIR"}
+	return &Error{Code: ExitSandbox, Doing: "run", Err: errAuditGone, Hint: hintLog}
 }
 
 // enforcers are what the sandbox's network leads to.

@@ -86,13 +86,24 @@ func runError(err error) error {
 	return &exitError{code: exitRun, err: err}
 }
 
-func (c *RunCmd) config(app *App) (sandbox.Config, error) {
+// command is what runs inside. A flag that nobody knows would otherwise be taken for it.
+func (c *RunCmd) command() ([]string, error) {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
+	} else if len(command) > 0 && strings.HasPrefix(command[0], "-") {
+		return nil, &exitError{code: exitUsage, err: fmt.Errorf("unknown flag %s", command[0]), hint: "scupper run --help lists the flags; a command comes after --"}
 	}
 	if len(command) == 0 {
-		return sandbox.Config{}, &exitError{code: exitUsage, err: errors.New("no command"), hint: "scupper run --policy policy.hcl -- npm ci"}
+		return nil, &exitError{code: exitUsage, err: errors.New("no command"), hint: "scupper run --policy policy.hcl -- npm ci"}
+	}
+	return command, nil
+}
+
+func (c *RunCmd) config(app *App) (sandbox.Config, error) {
+	command, err := c.command()
+	if err != nil {
+		return sandbox.Config{}, err
 	}
 	state, err := app.stateDir()
 	if err != nil {

@@ -53,10 +53,12 @@ func startGitServer(w *world, repositories ...string) *gitServer {
 }
 
 // git runs git in a folder under the server's and returns what it printed.
-func (s *gitServer) git(dir string, args ...string) string {
+func (s *gitServer) git(dir string, args ...string) string { return s.gitWith("", dir, args...) }
+
+func (s *gitServer) gitWith(stdin, dir string, args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = filepath.Join(s.root, dir), gitEnvironment(s.root)
+	cmd.Dir, cmd.Env, cmd.Stdin = filepath.Join(s.root, dir), gitEnvironment(s.root), strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -68,18 +70,17 @@ func (s *gitServer) git(dir string, args ...string) string {
 // so as many refs.
 func (s *gitServer) commit(repository, name string, n int) {
 	s.t.Helper()
-	dir := "work-" + filepath.Base(repository)
-	if _, err := os.Stat(filepath.Join(s.root, dir)); err != nil {
-		s.git("", "clone", "-q", repository+".git", dir)
-		s.git(dir, "symbolic-ref", "HEAD", "refs/heads/main")
+	var stream strings.Builder
+	from := ""
+	if strings.Contains(s.git(repository+".git", "for-each-ref"), "refs/heads/main") {
+		from = "from refs/heads/main^0\n"
 	}
 	for i := range n {
-		if err := os.WriteFile(filepath.Join(s.root, dir, name), fmt.Appendf(nil, "%s %d\n", name, i), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
-		s.git(dir, "add", name)
-		s.git(dir, "commit", "-q", "-m", fmt.Sprintf("%s %d", name, i))
-		s.git(dir, "tag", fmt.Sprintf("%s-%d", name, i))
+		content := fmt.Sprintf("%s %d\n", name, i)
+		fmt.Fprintf(&stream, "commit refs/heads/main\nmark :%d\ncommitter Dev <dev@example.com> %d +0000\ndata %d\n%s%sM 100644 inline %s\ndata %d\n%s\n",
+			i+1, 1767323045+i, len(content), content, from, name, len(content), content)
+		fmt.Fprintf(&stream, "reset refs/tags/%s-%d\nfrom :%d\n\n", name, i, i+1)
+		from = ""
 	}
-	s.git(dir, "push", "-q", "--tags", "origin", "main")
+	s.gitWith(stream.String(), repository+".git", "fast-import", "--quiet")
 }

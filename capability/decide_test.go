@@ -334,7 +334,9 @@ func FuzzRender(f *testing.F) {
 	tarball := get(template(f, "/{base}/-/{base}-{version}.tgz", "base", "npm_base", "version", "semver"))
 	rest := get(template(f, "/public/{rest...}"))
 	yarn := get(template(f, "/@{scope}%2f{base}/-/{base}-{version}.tgz", "scope", "npm_scope", "base", "npm_base", "version", "semver"))
-	p := compile(f, grant("npm", "npm.example.com", npm, tarball, rest, yarn))
+	lookup := get(template(f, "/lookup/{mod...}@{version}", "mod", "go_module", "version", "go_version"))
+	tail := get(template(f, "/tail/{a...}-{b}@{c}", "b", OneOf("x", "x/y")))
+	p := compile(f, grant("npm", "npm.example.com", npm, tarball, rest, yarn, lookup, tail))
 	f.Fuzz(func(t *testing.T, s string) {
 		path, err := ParsePath(s)
 		if err != nil {

@@ -21,7 +21,11 @@ type JSON struct {
 // Inspect reads body and writes it anew: compact, the names in their order, numbers as
 // they were written.
 func (j JSON) Inspect(body []byte) ([]byte, error) {
-	value, compact, err := read(body, j.depth())
+	most := widest()
+	if j.Schema != nil {
+		most = j.Schema.most
+	}
+	value, compact, err := read(body, most)
 	if err != nil {
 		return nil, fmt.Errorf("read JSON body: %w", err)
 	}
@@ -29,13 +33,6 @@ func (j JSON) Inspect(body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("check JSON body: %w", err)
 	}
 	return compact, nil
-}
-
-func (j JSON) depth() int {
-	if j.Schema == nil {
-		return MaxDepth
-	}
-	return j.Schema.depth
 }
 
 func (j JSON) check(value any) error {

@@ -7,25 +7,33 @@ import (
 )
 
 var errCircle = errors.New("it refers to itself without a step down: no body could be checked")
-var errCostly = errors.New("it applies too many schemas to one value: bodies could not be checked in bounded time")
+var errCostly = errors.New("it tries too much on one value: bodies could not be checked in bounded time")
 
-// reach is how deep bodies may be nested so that no value is visited more than
-// maxVisits times. A validator tries every branch, and where branches lead to the same
-// schema again, each level multiplies the visits by their number.
-func reach(s *jsonschema.Schema) (int, error) {
+// reach is the extent of the bodies that s can check with at most maxVisits visits of
+// one value and maxWork of all. A validator tries every branch, and where branches lead
+// to the same schema again, each level multiplies the visits by their number.
+func reach(s *jsonschema.Schema) (extent, error) {
 	w := &weigher{known: make(map[level]int), open: make(map[level]bool)}
+	most, visits := widest(), 1
 	for depth := 0; depth <= MaxDepth; depth++ {
 		n, err := w.visits(s, depth)
 		switch {
 		case err != nil:
-			return 0, err
+			return extent{}, err
 		case n > maxVisits && depth < 2:
-			return 0, errCostly
+			return extent{}, errCostly
 		case n > maxVisits:
-			return depth - 1, nil
+			most.depth = depth - 1
+			return most.within(visits), nil
 		}
+		visits = max(visits, n)
 	}
-	return MaxDepth, nil
+	return most.within(visits), nil
+}
+
+func (e extent) within(visits int) extent {
+	e.values = min(e.values, maxWork/visits)
+	return e
 }
 
 // level is a schema at a number of steps above the value whose visits are counted.
@@ -94,13 +102,20 @@ func (w *weigher) sum(schemas []*jsonschema.Schema, above int) (int, error) {
 	return total, nil
 }
 
-// weight is what one visit costs: long lists are compared one by one.
+// weight is what one visit costs: lists are compared one by one, and all but strings
+// are made anew for that.
 func weight(s *jsonschema.Schema) int {
 	n := 1 + len(s.PatternProperties)
-	if s.Enum != nil {
-		n += len(s.Enum.Values) / 16
+	if s.Enum == nil {
+		return n
 	}
-	return n
+	other := 0
+	for _, v := range s.Enum.Values {
+		if _, text := v.(string); !text {
+			other++
+		}
+	}
+	return n + other/4 + len(s.Enum.Values)/64
 }
 
 // same are the schemas that s applies to the value itself.

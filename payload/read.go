@@ -35,14 +35,23 @@ type reader struct {
 	at     int
 	out    []byte
 	depth  int
-	deep   int // the most that depth may be
+	values int
+	most   extent
+}
+
+// extent is how large a JSON text may be.
+type extent struct {
+	depth  int // of arrays and objects in each other
 	values int
 }
 
+// widest is the extent of what is checked by no schema.
+func widest() extent { return extent{MaxDepth, MaxValues} }
+
 // read is the value of text, as encoding/json makes it with numbers kept as they are
 // written, and the text in its compact form with the names in their order.
-func read(text []byte, deep int) (value any, compact []byte, err error) {
-	r := &reader{in: text, deep: deep, out: make([]byte, 0, len(text))}
+func read(text []byte, most extent) (value any, compact []byte, err error) {
+	r := &reader{in: text, most: most, out: make([]byte, 0, len(text))}
 	if value, err = r.whole(); err != nil {
 		return nil, nil, fmt.Errorf("at byte %d: %w", r.at, err)
 	}
@@ -94,7 +103,7 @@ func (r *reader) take(c byte) bool {
 }
 
 func (r *reader) value() (any, error) {
-	if r.values++; r.values > MaxValues {
+	if r.values++; r.values > r.most.values {
 		return nil, errValues
 	}
 	switch r.peek() {
@@ -115,7 +124,7 @@ func (r *reader) value() (any, error) {
 }
 
 func (r *reader) nested(read func() (any, error)) (any, error) {
-	if r.depth++; r.depth > r.deep {
+	if r.depth++; r.depth > r.most.depth {
 		return nil, errDepth
 	}
 	defer func() { r.depth-- }()

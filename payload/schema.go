@@ -14,9 +14,11 @@ import (
 const (
 	MaxSchema     = 256 << 10 // bytes of its text
 	maxSubschemas = 2000
-	maxPattern    = 1000 // bytes of a regular expression
-	maxVisits     = 200  // of one value while it is checked
-	maxShown      = 3    // places in an error
+	maxPattern    = 1000    // bytes of a regular expression
+	maxVisits     = 200     // of one value while it is checked
+	maxWork       = 500_000 // visits of one body, each of some microseconds
+	maxShown      = 3       // places in an error
+	maxLeaves     = 64      // of which they are the first
 )
 
 // Schema is a compiled JSON Schema of draft 2020-12. It does not change and is safe for
@@ -24,8 +26,8 @@ const (
 type Schema struct {
 	name     string
 	compiled *jsonschema.Schema
-	array    bool // it says that the whole may be an array
-	depth    int  // of the bodies that can be checked in bounded time
+	array    bool   // it says that the whole may be an array
+	most     extent // of the bodies that can be checked in bounded time
 	names    names
 	remarks  []Finding
 }
@@ -60,7 +62,7 @@ func CompileSchema(name string, text []byte) (*Schema, []Finding) {
 	if len(text) > MaxSchema {
 		return nil, []Finding{{Says: fmt.Sprintf("it has more than %d bytes", MaxSchema)}}
 	}
-	doc, _, err := read(text, MaxDepth)
+	doc, _, err := read(text, widest())
 	if err != nil {
 		return nil, []Finding{{Says: "it cannot be read: " + err.Error()}}
 	}
@@ -77,13 +79,20 @@ func CompileSchema(name string, text []byte) (*Schema, []Finding) {
 		return nil, []Finding{misfit(err)}
 	}
 	s := &Schema{name: name, compiled: compiled, names: r.names, remarks: r.remarks, array: takesArray(compiled, 0)}
-	if s.depth, err = reach(compiled); err != nil {
+	if s.most, err = reach(compiled); err != nil {
 		return nil, []Finding{{Says: err.Error()}}
 	}
-	if s.depth < MaxDepth && r.references {
-		s.remarks = append(s.remarks, Finding{Says: fmt.Sprintf("it branches as it descends: bodies nested deeper than %d are refused", s.depth)})
+	if s.most.depth < MaxDepth {
+		s.remark("branches as it descends: bodies nested deeper than %d are refused", s.most.depth)
+	}
+	if s.most.values < MaxValues {
+		s.remark("applies many schemas to one value: bodies of more than %d values are refused", s.most.values)
 	}
 	return s, nil
+}
+
+func (s *Schema) remark(says string, n int) {
+	s.remarks = append(s.remarks, Finding{Says: fmt.Sprintf(says, n)})
 }
 
 func compile(c *jsonschema.Compiler, doc any) (*jsonschema.Schema, error) {
@@ -99,7 +108,11 @@ func misfit(err error) Finding {
 	var at *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &at) {
 		leaf := leaves(at)[0]
-		return Finding{"/" + strings.Join(leaf.InstanceLocation, "/"), "not a schema: " + keyword(leaf)}
+		path := ""
+		for _, token := range leaf.InstanceLocation {
+			path += "/" + pointer.Replace(token)
+		}
+		return Finding{path, "not a schema: " + keyword(leaf)}
 	}
 	return Finding{Says: strings.ReplaceAll(err.Error(), location, "")}
 }
@@ -167,14 +180,17 @@ func (s *Schema) place(value any, location []string) string {
 	return b.String()
 }
 
-// leaves are the errors that have no cause but themselves. There is at least one.
+// leaves are the first of the errors that have no cause but themselves; there is at
+// least one.
 func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
 	}
 	var out []*jsonschema.ValidationError
 	for _, c := range e.Causes {
-		out = append(out, leaves(c)...)
+		if out = append(out, leaves(c)...); len(out) >= maxLeaves {
+			break
+		}
 	}
 	return out
 }

@@ -165,16 +165,17 @@ func (p *protection) coveredByParent(rel string) bool {
 }
 
 // below returns path relative to dir, which is real. The part of path above dir may go through symlinks; the part below is taken as written, so
-// that a link there is found and refused.
+// that a link there is found and refused. Where several parts of path lead to dir, that is the first: the others are links inside it.
 func below(path, dir string) (string, bool) {
-	for at := path; ; at = filepath.Dir(at) {
+	first := ""
+	for at := path; at != "/"; at = filepath.Dir(at) {
 		if real, err := filepath.EvalSymlinks(at); err == nil && real == dir {
-			rel, err := filepath.Rel(at, path)
-			return rel, err == nil
+			first = at
 		}
-		if at == "/" {
-			break
-		}
+	}
+	if first != "" {
+		rel, err := filepath.Rel(first, path)
+		return rel, err == nil
 	}
 	if real := realPath(path); inside(real, dir) {
 		rel, err := filepath.Rel(dir, real)

@@ -174,6 +174,13 @@ func TestProtectedPathsBehindLinks(t *testing.T) {
 			r.refused(ExitUsage, strings.TrimSuffix(what, " is"), "")
 		})
 	}
+	t.Run("link to the folder itself", func(t *testing.T) {
+		r := newRoom(t)
+		r.write("policy.hcl", "")
+		os.Symlink(".", r.path("conf"))
+		r.config.Protect = []string{r.path("conf/policy.hcl")}
+		r.refused(ExitUsage, "symbolic link", "cp --remove-destination")
+	})
 	t.Run("directory link", func(t *testing.T) {
 		r := newRoom(t)
 		r.write("real/policy.hcl", "")

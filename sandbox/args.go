@@ -7,11 +7,11 @@ import (
 )
 
 // bwrapArgs are bubblewrap's options. They go through a memory file, so that no other user of the host reads the environment in the process list.
-func bwrapArgs(env []string, workdir string) []string {
+func bwrapArgs(env []string, workdir string, terminal bool) []string {
 	args := slices.Concat([]string{
 		"--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--uid", innerID, "--gid", innerID, "--hostname", hostname,
-		"--die-with-parent", "--new-session",
+		"--die-with-parent",
 		// For devices; attributes that a mount has, such as nodev and read-only, stay.
 		"--dev-bind", stagedRoot, "/", "--chdir", workdir,
 		"--json-status-fd", strconv.Itoa(statusFD),
@@ -21,6 +21,9 @@ func bwrapArgs(env []string, workdir string) []string {
 		options("capabilities", []string{"--cap-drop", "ALL"}, "--cap-add", "ALL"),
 		options("system calls", []string{"--seccomp", strconv.Itoa(seccompFD)}),
 	)
+	if !terminal {
+		args = append(args, "--new-session") // it has one with its terminal, and would lose that
+	}
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		args = append(args, "--setenv", name, value)

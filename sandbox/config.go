@@ -31,6 +31,7 @@ type CageConfig struct {
 
 	Stdin          io.Reader // nil is an empty input
 	Stdout, Stderr io.Writer // nil discards
+	Terminal       TerminalUse
 	Limits         Limits
 	BestEffort     bool // a limit that was asked for and cannot be held is reported, not an error
 }

@@ -29,7 +29,7 @@ func (c *CageConfig) environment(folders []folder) []string {
 		env = os.Environ()
 	}
 	env = append(env, "HOME="+Home, "USER="+innerName, "LOGNAME="+innerName, "PATH="+visiblePath(lookup("PATH"), folders))
-	for _, name := range []string{"TERM", "LANG", "LC_ALL", "TZ"} {
+	for _, name := range []string{"TERM", "COLORTERM", "LANG", "LC_ALL", "TZ"} {
 		if v := lookup(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -114,7 +114,8 @@ func (l *launch) command(control *os.File) *exec.Cmd {
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: l.uid, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: l.gid(), Size: 1}},
 		Pdeathsig:   unix.SIGKILL,
-		Setpgid:     true,
+		Setpgid:     l.io.terminal == nil,
+		Setsid:      l.io.terminal != nil,
 	}
 	if os.Geteuid() == 0 {
 		// Sets uid, gid and an empty list of supplementary groups; an ordinary user cannot drop groups.
@@ -147,6 +148,14 @@ func (l *launch) gid() int {
 func (c *Cage) receive(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { c.process.control.SetReadDeadline(time.Now()) })
 	defer stop()
+	if err := c.receiveMessage(ctx); err != nil || c.io.terminal == nil {
+		return err
+	}
+	return c.receiveMessage(ctx)
+}
+
+// receiveMessage takes one message of the child: the terminal, if there is one, before the sockets.
+func (c *Cage) receiveMessage(ctx context.Context) error {
 	message, oob, flags, err := c.process.receive()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -163,6 +172,9 @@ func (c *Cage) receive(ctx context.Context) error {
 	}
 	if broken("network") {
 		return nil
+	}
+	if string(message) == terminalMessage && c.io.terminal != nil {
+		return c.io.adopt(oob)
 	}
 	c.sockets, err = netns.Parse(message, oob, flags)
 	return err

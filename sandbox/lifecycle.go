@@ -14,7 +14,7 @@ func (c *Cage) Start() error {
 		return fmt.Errorf("start the sandbox: %w", err)
 	}
 	c.started = true
-	c.io.feed()
+	fed := c.io.feed()
 	if c.group.memory != nil {
 		// Version 1 kills one process; the sandbox ends as a whole.
 		c.watching.Go(func() { onMemory(c.group.memory, func() { _ = c.process.handle.Kill() }) })
@@ -26,7 +26,7 @@ func (c *Cage) Start() error {
 		c.reached = append(c.group.reached(c.limits), c.io.allowance.reached()...)
 		c.exitCode, c.exitErr = c.outcome()
 	}()
-	return nil
+	return fed
 }
 
 // Wait blocks until the command, which Start has started, has ended and all its output has been written. It returns the command's exit code, 128 + N if signal N ended it. An

@@ -30,6 +30,8 @@ type plan struct {
 	Files   []placedText
 	Texts   []int // sizes of the texts that follow each other in textsFD
 	Limits  Limits
+	// Terminal says which standard descriptors are the sandbox's terminal.
+	Terminal [3]bool
 }
 
 // stagedFile is a file of ours that covers Dest inside.

@@ -112,6 +112,9 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	l.mounts(c.folders)
 	var contents texts
 	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
+	if c.io.terminal != nil {
+		p.Terminal = c.io.terminal.streams
+	}
 	if _, counted := c.group.at["processes"]; counted {
 		p.Limits.Processes = 0
 	}
@@ -121,7 +124,7 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	p.Texts = contents.sizes()
 	planFile, planErr := p.file()
 	textsFile, textsErr := inMemory("texts", []byte(strings.Join(contents, "")))
-	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(env, c.workdir())))
+	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(env, c.workdir(), c.io.terminal != nil)))
 	filter, filterErr := seccompFile()
 	l.files = append([]*os.File{planFile, textsFile, argsFile, filter}, l.files...)
 	if err := errors.Join(l.err, planErr, textsErr, argsErr, filterErr); err != nil {

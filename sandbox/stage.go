@@ -18,12 +18,19 @@ const stageWord = "__scupper-stage"
 // goAhead is the message that lets the child become the sandbox.
 const goAhead = "go"
 
-// IsStage reports whether this process is the first child of a cage. Main asks before it does anything else.
-func IsStage(args []string) bool { return len(args) == 2 && args[1] == stageWord }
+// IsStage reports whether this process is a child of a cage. Main asks before it does anything else.
+func IsStage(args []string) bool {
+	return len(args) == 2 && (args[1] == stageWord || args[1] == keeperWord)
+}
 
 // Stage is the child: it is in fresh namespaces, sets up the network and the mounts, hands the sockets to the supervisor, waits for its word and
 // becomes bubblewrap. It returns only when something went wrong; an error is one that the supervisor could not be told.
+//
+// It is the keeper of the caller's terminal, too, which returns nil when its work is done.
 func Stage() error {
+	if os.Args[1] == keeperWord {
+		return keep()
+	}
 	// The signal at the supervisor's death belongs to one thread, and exec keeps that of the thread that calls it.
 	runtime.LockOSThread()
 	p, err := setUp()
@@ -68,6 +75,9 @@ func setUp() (plan, error) {
 	}
 	if broken("network") {
 		return p, unix.Send(controlFD, []byte("none"), 0)
+	}
+	if err := p.stageTerminal(); err != nil {
+		return plan{}, err
 	}
 	return p, made.Send(controlFD)
 }

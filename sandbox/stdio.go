@@ -22,11 +22,16 @@ type stdio struct {
 	input          sync.WaitGroup
 	tail           tail
 	allowance      *allowance
+	terminal       *terminal // nil: there are pipes only
 }
 
 func (c *CageConfig) newStdio(uid int) (*stdio, error) {
 	a := newAllowance(c.Limits.Output)
 	s := &stdio{stdin: c.Stdin, stdout: a.writer(c.Stdout), stderr: a.writer(c.Stderr), allowance: a}
+	var err error
+	if s.terminal, err = c.terminal(); err != nil {
+		return s, err
+	}
 	for i := range s.child {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -43,7 +48,6 @@ func (c *CageConfig) newStdio(uid int) (*stdio, error) {
 			}
 		}
 	}
-	var err error
 	s.stopInput[0], s.stopInput[1], err = os.Pipe()
 	return s, err
 }
@@ -57,18 +61,46 @@ func (s *stdio) childStarted() {
 	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, s.stderr), s.ours[2]) })
 }
 
+// adopt takes over the terminal and starts to collect what it shows.
+func (s *stdio) adopt(oob []byte) error {
+	if err := s.terminal.adopt(oob); err != nil {
+		return err
+	}
+	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, s.stdout), s.terminal.master) })
+	return nil
+}
+
+// endOfInput is what a terminal takes for it (Ctrl-D).
+const endOfInput = "\x04"
+
 // feed starts to copy the input.
-func (s *stdio) feed() {
+func (s *stdio) feed() error {
+	if s.terminal == nil || !s.terminal.streams[0] {
+		s.input.Go(func() {
+			defer s.ours[0].Close()
+			s.copyInput(s.ours[0])
+		})
+		return nil
+	}
+	if err := s.terminal.attach(); err != nil {
+		return err
+	}
 	s.input.Go(func() {
-		defer s.ours[0].Close()
-		switch in := s.stdin.(type) {
-		case nil:
-		case *os.File:
-			copyFile(s.ours[0], in, s.stopInput[0])
-		default:
-			io.Copy(s.ours[0], in)
-		}
+		s.copyInput(s.terminal.master)
+		// A terminal that the sandbox has left takes no more.
+		_, _ = s.terminal.master.WriteString(endOfInput)
 	})
+	return nil
+}
+
+func (s *stdio) copyInput(w io.Writer) {
+	switch in := s.stdin.(type) {
+	case nil:
+	case *os.File:
+		copyFile(w, in, s.stopInput[0])
+	default:
+		io.Copy(w, in)
+	}
 }
 
 // drain copies until the sandbox has closed its end. A writer that fails must not stop the sandbox in the middle of a write.
@@ -103,6 +135,7 @@ func copyFile(w io.Writer, in, stop *os.File) {
 func (s *stdio) finish() {
 	s.copies.Wait()
 	s.stopInput[1].Close()
+	s.terminal.detach()
 	s.ours[0].Close()
 	if _, file := s.stdin.(*os.File); file || s.stdin == nil {
 		s.input.Wait()
@@ -110,6 +143,7 @@ func (s *stdio) finish() {
 }
 
 func (s *stdio) close() {
+	s.terminal.detach()
 	for _, f := range append(append(s.child[:], s.ours[:]...), s.stopInput[:]...) {
 		if f != nil {
 			f.Close()

@@ -30,8 +30,9 @@ func main() {
 	// come before anything else is touched.
 	if sandbox.IsStage(os.Args) {
 		if sandbox.Stage() != nil {
-			os.Exit(exitRun) // the supervisor has been told
+			os.Exit(exitRun)
 		}
+		return // the supervisor has been told
 	}
 	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
 	if isProbe(os.Args) {

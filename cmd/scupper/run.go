@@ -33,6 +33,7 @@ type RunCmd struct {
 	CPUs       cpuCount `name:"cpus" placeholder:"N" help:"How many processors' time the sandbox gets, such as 1.5. The default is all."`
 	Processes  uint32   `placeholder:"N" help:"Processes and threads at once. The default is 4096."`
 	Time       span     `placeholder:"TIME" help:"How long the run may take, such as 30m; then it is ended with exit code 124. The default is no limit."`
+	TTY        string   `name:"tty" enum:"auto,always,never" default:"auto" help:"Give the command a terminal of its own (auto, always, never). By default it has one where standard input and output are one."`
 	JSON       bool     `help:"Print the summary as JSON on standard error."`
 	Command    []string `arg:"" optional:"" passthrough:"" help:"The command and its arguments, after --."`
 }
@@ -120,7 +121,7 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	config := sandbox.Config{
 		Cage: sandbox.CageConfig{
 			Command: command, Workdir: c.Workdir, RO: c.RO, RW: c.RW, StateDir: state, Forbidden: []string{auditDir},
-			LookupEnv: app.Env, Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr,
+			LookupEnv: app.Env, Terminal: sandbox.TerminalUse(c.TTY), Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr,
 		},
 		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version()},
 	}

@@ -17,7 +17,7 @@ func (p *Policy) Decide(r *Request) Decision {
 	case KindConnect:
 		return decideConnect(r, exact, under)
 	case KindHTTP:
-		return decideHTTP(r, exact, under)
+		return p.decideHTTP(r, exact, under)
 	}
 	return Deny(Undecided)
 }
@@ -77,7 +77,7 @@ func decideConnect(r *Request, exact, under *endpoints) Decision {
 	return d
 }
 
-func decideHTTP(r *Request, exact, under *endpoints) Decision {
+func (p *Policy) decideHTTP(r *Request, exact, under *endpoints) Decision {
 	if !r.Path.Valid() {
 		return Deny(MalformedPath)
 	}
@@ -96,7 +96,7 @@ func decideHTTP(r *Request, exact, under *endpoints) Decision {
 		if e.scheme != r.Scheme {
 			return Decision{Reason: ProtocolNotGranted, Grant: e.grant}
 		}
-		w := walk{req: r, best: Decision{Reason: PathNotGranted, Grant: e.grant}}
+		w := walk{req: r, held: p.placeholders, best: Decision{Reason: PathNotGranted, Grant: e.grant}}
 		if w.visit(&e.root, 0) {
 			return w.best
 		}

@@ -43,7 +43,8 @@ func (d Decision) Target(r *Request) string {
 	if !ok {
 		return ""
 	}
-	if q := d.Allow.Query.render(r.Query); q != "" {
+	credential := &d.Grant.Credential
+	if q := d.Allow.Query.render(credential.rest(r.Query), credential.passing(r.Query)); q != "" {
 		return path + "?" + q
 	}
 	return path

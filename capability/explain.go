@@ -81,7 +81,11 @@ func (e *Explanation) mismatch(r *Request, reason Reason) string {
 	case BodyTooLarge:
 		return fmt.Sprintf("the body is over %d bytes", a.Body.Max)
 	case ForeignCredential:
-		return fmt.Sprintf("the request carries a credential; grant %q is %s", e.Nearest.Name, e.Nearest.Credential.Mode)
+		return "the request carries a credential that is not the grant's; " + credentialWords(e.Nearest)
+	case PlaceholderMisplaced:
+		return "the placeholder of a credential stands where it means nothing; " + credentialWords(e.Nearest)
+	case CredentialUnavailable:
+		return fmt.Sprintf("the source of credential %q failed", e.Nearest.Credential.Name)
 	case GrantExpired:
 		return fmt.Sprintf("grant %q expired %s", e.Nearest.Name, e.Nearest.Expires.UTC().Format("2006-01-02 15:04 MST"))
 	}
@@ -96,10 +100,21 @@ func (e *Explanation) complete(reason Reason) bool {
 		return e.Allow != nil
 	case BodyTooLarge:
 		return e.Allow != nil && e.Allow.Body != nil
-	case ForeignCredential, GrantExpired:
+	case ForeignCredential, PlaceholderMisplaced, CredentialUnavailable, GrantExpired:
 		return e.Nearest != nil
 	}
 	return true
+}
+
+// credentialWords says what g binds.
+func credentialWords(g *Grant) string {
+	switch c := &g.Credential; c.Mode {
+	case Bound:
+		return fmt.Sprintf("grant %q binds credential %q in %s", g.Name, c.Name, c.Place)
+	case Pinned:
+		return fmt.Sprintf("grant %q takes one pinned credential", g.Name)
+	}
+	return fmt.Sprintf("grant %q is %s", g.Name, g.Credential.Mode)
 }
 
 func bodyComplaint(a *Allow, r *Request) string {

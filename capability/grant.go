@@ -91,21 +91,3 @@ type Rate struct {
 	Requests int64
 	Per      time.Duration
 }
-
-// CredentialMode says which credential a request under a grant carries.
-type CredentialMode string
-
-// The modes of a grant's credential.
-const (
-	Anonymous CredentialMode = "anonymous" // none: one in any known position is refused
-)
-
-// Credential is the credential a grant binds. The zero Credential admits nothing.
-type Credential struct {
-	Mode CredentialMode
-}
-
-// admits reports whether the credentials that r carries may go out under c.
-func (c Credential) admits(r *Request) bool {
-	return c.Mode == Anonymous && !carriesCredential(r)
-}

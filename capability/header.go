@@ -12,41 +12,6 @@ type HeaderRule struct {
 // UserAgent is what upstreams see of a client when the grant says nothing.
 const UserAgent = "scupper"
 
-// credentialHeaders are the headers in which credentials ride, in canonical MIME form.
-var credentialHeaders = [...]string{
-	"Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "X-Api-Key", "Api-Key", "Apikey", "X-Auth-Token",
-	"X-Access-Token", "X-Goog-Api-Key", "X-Amz-Security-Token", "Private-Token", "Job-Token", "Deploy-Token",
-	"X-Nuget-Apikey", "X-Sentry-Auth", "X-Github-Token", "X-Gitlab-Token", "X-Vault-Token", "X-Csrf-Token", "Npm-Otp", "Otp",
-}
-
-// credentialParameters are the query parameters in which credentials ride, in lower case.
-var credentialParameters = [...]string{
-	"access_token", "api_key", "apikey", "key", "token", "private_token", "job_token", "feed_token", "apitoken",
-	"sig", "signature", "sentry_key", "awsaccesskeyid", "googleaccessid", "client_secret", "password",
-	"x-amz-credential", "x-amz-signature", "x-amz-security-token", "x-goog-credential", "x-goog-signature",
-}
-
-func carriesCredential(r *Request) bool {
-	for _, name := range credentialHeaders {
-		if len(r.Header[name]) > 0 {
-			return true
-		}
-	}
-	for _, v := range r.Header["Sec-Websocket-Protocol"] {
-		if strings.Contains(v, "api-key.") {
-			return true
-		}
-	}
-	for i := range r.Query {
-		for _, name := range credentialParameters {
-			if strings.EqualFold(r.Query[i].Name, name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // overrideHeaders ask an origin to act on another method than the one judged.
 var overrideHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Method", "X-Original-Method", "X-Rewrite-Method"}
 
@@ -163,7 +128,10 @@ func (d Decision) Header(r *Request) (header map[string][]string, stripped int) 
 	}
 	header["User-Agent"] = []string{UserAgent}
 	for name, values := range r.Header {
-		if kept := d.Allow.keep(r, name, values); kept != nil {
+		if d.Grant.Credential.ownsHeader(name) {
+			continue // written by whoever has the secret
+		}
+		if kept := d.keep(r, name, values); kept != nil {
 			header[name] = kept
 		} else if !isHop(name) && name != "User-Agent" {
 			stripped++
@@ -178,6 +146,16 @@ func (d Decision) Header(r *Request) (header map[string][]string, stripped int) 
 }
 
 // keep is what passes of one header, nil for nothing.
+func (d Decision) keep(r *Request, name string, values []string) []string {
+	if !isCredentialHeader(name) {
+		return d.Allow.keep(r, name, values)
+	}
+	if d.Grant.Credential.pinnedHeader(values) {
+		return values
+	}
+	return nil
+}
+
 func (a *Allow) keep(r *Request, name string, values []string) []string {
 	if len(values) != 1 {
 		return nil

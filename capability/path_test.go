@@ -86,7 +86,7 @@ func TestParseQuery(t *testing.T) {
 			if (err == nil) != c.ok {
 				t.Fatalf("ParseQuery(%q): %v", c.in, err)
 			}
-			if got := (&QueryRule{Any: true}).render(q); got != c.want {
+			if got := (&QueryRule{Any: true}).render(q, nil); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -115,7 +115,7 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sent := (&QueryRule{Any: true}).render(q)
+		sent := (&QueryRule{Any: true}).render(q, nil)
 		again, err := ParseQuery(sent)
 		if err != nil && len(sent) <= MaxQuery {
 			t.Fatalf("%q is sent as %q, which does not parse: %v", s, sent, err)
@@ -135,7 +135,7 @@ func TestPathTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &Grant{Name: "g", Host: HostPattern{Name: "h.example"}, Port: 443, Scheme: HTTPS, Credential: Credential{Anonymous}, Allows: []*Allow{{Methods: []string{"GET"}, Path: template}}}
+		g := &Grant{Name: "g", Host: HostPattern{Name: "h.example"}, Port: 443, Scheme: HTTPS, Credential: Credential{Mode: Anonymous}, Allows: []*Allow{{Methods: []string{"GET"}, Path: template}}}
 		policy, err := Compile([]*Grant{g}, nil)
 		if err != nil {
 			t.Fatal(err)

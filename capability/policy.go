@@ -13,6 +13,8 @@ type Policy struct {
 	roles  map[string][]string // names of grants
 	exact  map[Host]*endpoints
 	under  map[Host]*endpoints // wildcards, by the name after "*."
+
+	placeholders []string // of the run's credentials
 }
 
 // endpoints are the granted ports of one host.
@@ -80,6 +82,9 @@ func (p *Policy) add(g *Grant) error {
 	if !h.until.Expires.IsZero() && (g.Expires.IsZero() || g.Expires.After(h.until.Expires)) {
 		h.until = g
 	}
+	if g.Scheme == HTTP && g.Credential.Mode != Anonymous {
+		return fmt.Errorf("%s: grant %q sends a credential in clear", g.Position, g.Name)
+	}
 	e := h.at(g.Port)
 	if e == nil {
 		h.ports = append(h.ports, endpoint{port: g.Port, scheme: g.Scheme, grant: g})
@@ -118,7 +123,36 @@ func (p *Policy) ForRole(name string) (*Policy, error) {
 			grants = append(grants, g)
 		}
 	}
-	return Compile(grants, nil)
+	of, err := Compile(grants, nil)
+	if err == nil {
+		of.placeholders = p.placeholders
+	}
+	return of, err
+}
+
+// WithPlaceholders is p for one run, in which the sandbox has these placeholders, by
+// the names of their credentials.
+func (p *Policy) WithPlaceholders(placeholders map[string]string) (*Policy, error) {
+	grants := make([]*Grant, len(p.grants))
+	for i, g := range p.grants {
+		own := *g
+		if own.Credential.Mode == Bound {
+			own.Credential.placeholder = placeholders[own.Credential.Name]
+		}
+		grants[i] = &own
+	}
+	run, err := Compile(grants, nil)
+	if err != nil {
+		return nil, err
+	}
+	run.roles = p.roles
+	for _, text := range placeholders {
+		if text != "" {
+			run.placeholders = append(run.placeholders, text)
+		}
+	}
+	slices.Sort(run.placeholders)
+	return run, nil
 }
 
 // Grants lists the grants in the order of the policy.

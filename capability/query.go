@@ -127,14 +127,14 @@ func (r *QueryRule) check(q Query) bool {
 	return matched == len(q)
 }
 
-// render writes q in the order of the rule, or in its own order where any is taken.
-func (r *QueryRule) render(q Query) string {
+// render writes q in the order of the rule, or in its own order where any is taken,
+// and then what a credential adds.
+func (r *QueryRule) render(q, credential Query) string {
 	var b strings.Builder
 	if r.Any {
 		for _, p := range q {
 			writePair(&b, p)
 		}
-		return b.String()
 	}
 	for _, rule := range r.Parameters {
 		for _, p := range q {
@@ -142,6 +142,9 @@ func (r *QueryRule) render(q Query) string {
 				writePair(&b, p)
 			}
 		}
+	}
+	for _, p := range credential {
+		writePair(&b, p)
 	}
 	return b.String()
 }

@@ -53,15 +53,17 @@ type Request struct {
 	Port    uint16
 	Scheme  Scheme
 
-	Method string
-	Path   Path
-	Query  Query
-	Header map[string][]string // keys in canonical MIME form
-	Body   Body
+	Method  string
+	Path    Path
+	Query   Query
+	Header  map[string][]string // keys in canonical MIME form
+	Trailer []string            // names of the fields that are to follow the body, likewise
+	Body    Body
 
 	Front    Front
 	Protocol string // "HTTP/2.0", "udp", "icmp", DNS type: for the record
 	Excerpt  string // of a malformed request: a safe, capped piece of it, for the record
+	Limit    string // of the run, that the request exceeds: for the record
 }
 
 // Body is what a request says of its body before any of it is read, and what an

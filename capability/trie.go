@@ -57,6 +57,7 @@ func (n *node) child(s *segment, vars []variable) *node {
 // walk is one search through a trie: it remembers the best answer so far.
 type walk struct {
 	req  *Request
+	held []string // placeholders of the run
 	vars bindings
 	best Decision
 	rank int
@@ -98,7 +99,7 @@ func (w *walk) follow(e *edge, i int) bool {
 // came furthest.
 func (w *walk) judge(leaves []leaf) bool {
 	for i := range leaves {
-		reason, rank := leaves[i].judge(w.req)
+		reason, rank := leaves[i].judge(w.req, w.held)
 		if rank > w.rank || reason == Granted {
 			w.rank = rank
 			w.best = Decision{Reason: reason, Grant: leaves[i].grant, Allow: leaves[i].allow, allowed: reason == Granted}
@@ -111,15 +112,19 @@ func (w *walk) judge(leaves []leaf) bool {
 }
 
 // judge decides everything after the path; rank grows with the distance covered.
-func (l leaf) judge(r *Request) (reason Reason, rank int) {
-	switch a := l.allow; {
+func (l leaf) judge(r *Request, placeholders []string) (reason Reason, rank int) {
+	a, credential := l.allow, &l.grant.Credential
+	switch {
 	case !a.method(r.Method):
 		return MethodNotGranted, 1
 	case overridesMethod(r):
 		return MethodOverride, 2
-	case !l.grant.Credential.admits(r):
-		return ForeignCredential, 3
-	case !a.Query.check(r.Query):
+	}
+	if reason := credential.judge(r, placeholders); reason != Granted {
+		return reason, 3
+	}
+	switch {
+	case !a.Query.check(credential.rest(r.Query)):
 		return QueryNotGranted, 4
 	case !a.checkHeaders(r):
 		return HeaderNotGranted, 5

@@ -1,0 +1,259 @@
+package capability
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+)
+
+// CredentialMode says which credential a request under a grant carries.
+type CredentialMode string
+
+// The modes of a grant's credential.
+const (
+	Anonymous CredentialMode = "anonymous"  // none: one in any known place is refused
+	Bound     CredentialMode = "credential" // that of a credential block: the sandbox has its placeholder at most
+	Pinned    CredentialMode = "pinned"     // one that the sandbox brings, known by its hash
+)
+
+// Credential is the credential a grant binds. The zero Credential admits nothing.
+type Credential struct {
+	Mode  CredentialMode
+	Name  string            // Bound: of the credential block
+	Place Place             // Bound: where the secret goes
+	Pin   [sha256.Size]byte // Pinned: SHA-256 of the credential, or of user:password
+	Strip bool              // a foreign credential is left out instead of refused
+
+	placeholder string
+}
+
+// Where names the parts of a request in which credentials ride.
+type Where string
+
+// The parts of a request.
+const (
+	InHeader  Where = "header"
+	InBasic   Where = "basic" // Authorization, as RFC 7617 has it
+	InQuery   Where = "query"
+	InCookie  Where = "cookie"
+	InTrailer Where = "trailer"
+)
+
+// Place is where in a request a credential goes.
+type Place struct {
+	In            Where
+	Name          string // of the header, in canonical MIME form, of the parameter, of the cookie
+	Before, After string // what stands around the secret in a header
+	User          string // the user of Basic authentication
+}
+
+// String is the place in words.
+func (p Place) String() string {
+	if p.In == InBasic {
+		return "Basic authentication"
+	}
+	return string(p.In) + " " + p.Name
+}
+
+// Header is the name of the header that the place is in, empty for a query.
+func (p Place) Header() string {
+	switch p.In {
+	case InHeader:
+		return p.Name
+	case InBasic:
+		return "Authorization"
+	case InCookie:
+		return "Cookie"
+	}
+	return ""
+}
+
+// String is the credential as policies write it.
+func (c Credential) String() string {
+	switch c.Mode {
+	case Bound:
+		return "credential." + c.Name
+	case Pinned:
+		return fmt.Sprintf("pinned(\"sha256:%s\")", hex.EncodeToString(c.Pin[:]))
+	}
+	return string(c.Mode)
+}
+
+// judge reports whether the credentials that r carries may go out under c.
+// placeholders are those of the run, of all its credentials.
+func (c *Credential) judge(r *Request, placeholders []string) Reason {
+	if c.Mode != Anonymous && c.Mode != Bound && c.Mode != Pinned {
+		return ForeignCredential
+	}
+	j := judgement{c: c, placeholders: placeholders}
+	for name, values := range r.Header {
+		j.header(name, values)
+	}
+	for i := range r.Query {
+		j.parameter(r.Query, i)
+	}
+	for _, name := range r.Trailer {
+		if isCredentialHeader(name) || name == c.Place.Header() {
+			j.foreign = true
+		}
+	}
+	for i := range r.Path.Len() {
+		j.elsewhere(r.Path.Segment(i))
+	}
+	switch {
+	case j.foreign:
+		return ForeignCredential
+	case j.misplaced:
+		return PlaceholderMisplaced
+	}
+	return Granted
+}
+
+// judgement is what one look at a request finds.
+type judgement struct {
+	c                  *Credential
+	placeholders       []string
+	foreign, misplaced bool
+}
+
+func (j *judgement) header(name string, values []string) {
+	switch {
+	case len(values) == 0:
+	case j.c.ownsHeader(name):
+		if len(values) != 1 || !j.c.holds(values[0]) {
+			j.refuse(values)
+		}
+	case isCredentialHeader(name):
+		if !j.c.Strip && !j.c.pinnedHeader(values) {
+			j.refuse(values)
+		}
+	default:
+		j.elsewhere(name)
+		for _, v := range values {
+			j.protocol(name, v)
+			j.elsewhere(v)
+		}
+	}
+}
+
+// protocol finds keys where browsers put them for want of a header.
+func (j *judgement) protocol(name, value string) {
+	if name == "Sec-Websocket-Protocol" && carriesKey(value) && !j.c.Strip {
+		j.refuse([]string{value})
+	}
+}
+
+func (j *judgement) parameter(q Query, i int) {
+	p := &q[i]
+	switch {
+	case j.c.ownsParameter(p.Name):
+		if p.Value != j.c.placeholder || p.Value == "" || q.repeats(i) {
+			j.refuse([]string{p.Value})
+		}
+	case isCredentialParameter(p.Name):
+		if !j.c.Strip && !(j.c.Mode == Pinned && j.c.isPinned(p.Value)) {
+			j.refuse([]string{p.Value})
+		}
+	default:
+		j.elsewhere(p.Name)
+		j.elsewhere(p.Value)
+	}
+}
+
+// repeats reports whether an earlier parameter has the name of the one at i.
+func (q Query) repeats(i int) bool {
+	for k := range i {
+		if q[k].Name == q[i].Name {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse tells placeholders that stand in the wrong place from credentials of others.
+func (j *judgement) refuse(values []string) {
+	for _, v := range values {
+		if !j.onlyPlaceholder(v) {
+			j.foreign = true
+			return
+		}
+	}
+	j.misplaced = true
+}
+
+func (j *judgement) onlyPlaceholder(value string) bool {
+	for _, p := range j.placeholders {
+		if holdsOnly(value, p, "", "") {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere looks for placeholders where no credential belongs.
+func (j *judgement) elsewhere(s string) {
+	if holdsAny(s, j.placeholders) {
+		j.misplaced = true
+	}
+}
+
+// ownsHeader reports whether the secret goes into the header with that name.
+func (c *Credential) ownsHeader(name string) bool {
+	return c.Mode == Bound && name == c.Place.Header()
+}
+
+// ownsParameter: origins differ in whether the case of a name counts.
+func (c *Credential) ownsParameter(name string) bool {
+	return c.Mode == Bound && c.Place.In == InQuery && sameFold(name, c.Place.Name)
+}
+
+// holds reports whether value is the placeholder of c in one of the forms that clients
+// make of it. What goes upstream is written anew in any case.
+func (c *Credential) holds(value string) bool {
+	if c.placeholder == "" {
+		return false
+	}
+	if c.Place.In == InCookie {
+		return value == c.Place.Name+"="+c.placeholder
+	}
+	return holdsOnly(value, c.placeholder, c.Place.Before, c.Place.After)
+}
+
+func (c *Credential) pinnedHeader(values []string) bool {
+	return c.Mode == Pinned && len(values) == 1 && c.isPinned(bareToken(values[0]))
+}
+
+// isPinned compares hashes in constant time.
+func (c *Credential) isPinned(value string) bool {
+	sum := sha256.Sum256([]byte(value))
+	return subtle.ConstantTimeCompare(sum[:], c.Pin[:]) == 1
+}
+
+// rest is q without the parameters that are the credential's business: the secret's
+// own, the pinned one, foreign ones that are left out.
+func (c *Credential) rest(q Query) Query {
+	if c.Mode == Anonymous && !c.Strip {
+		return q
+	}
+	var out Query
+	for i := range q {
+		if !c.ownsParameter(q[i].Name) && !isCredentialParameter(q[i].Name) {
+			out = append(out, q[i])
+		}
+	}
+	return out
+}
+
+// passing are the parameters of q that the sandbox brings and that go out.
+func (c *Credential) passing(q Query) (out Query) {
+	if c.Mode != Pinned {
+		return nil
+	}
+	for i := range q {
+		if isCredentialParameter(q[i].Name) && c.isPinned(q[i].Value) && !q.repeats(i) {
+			out = append(out, q[i])
+		}
+	}
+	return out
+}

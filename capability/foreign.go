@@ -1,0 +1,76 @@
+package capability
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+// Foreign is a credential that a request carried and that its grant does not bind.
+// Nothing of the credential is in it but a fingerprint, which means nothing to whoever
+// does not have the key.
+type Foreign struct {
+	In          Where
+	Name        string // of the header, parameter or trailer
+	Fingerprint string // the first 64 bits of an HMAC, in hexadecimal; empty where there is no value
+}
+
+// maxForeign bounds what one request brings into its record.
+const maxForeign = 8
+
+// Foreign lists the foreign credentials of r under the grant that d names, for the
+// record. A placeholder of the run is none.
+func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
+	c := Credential{Mode: Anonymous}
+	if d.Grant != nil {
+		c = d.Grant.Credential
+	}
+	j := judgement{c: &c, placeholders: p.placeholders}
+	var out []Foreign
+	note := func(in Where, name, value string) {
+		out = append(out, Foreign{in, name, fingerprint(value, key)})
+	}
+	for name, values := range r.Header {
+		own := c.ownsHeader(name)
+		for _, v := range values {
+			websocket := name == "Sec-Websocket-Protocol" && carriesKey(v)
+			admitted := own && c.holds(v) || c.Mode == Pinned && c.isPinned(bareToken(v)) || j.onlyPlaceholder(v)
+			if (own || websocket || isCredentialHeader(name)) && !admitted {
+				note(InHeader, name, bareToken(v))
+			}
+		}
+	}
+	for _, q := range r.Query {
+		admitted := c.Mode == Pinned && c.isPinned(q.Value) || slices.Contains(p.placeholders, q.Value)
+		if (c.ownsParameter(q.Name) || isCredentialParameter(q.Name)) && !admitted {
+			note(InQuery, q.Name, q.Value)
+		}
+	}
+	for _, name := range r.Trailer {
+		if isCredentialHeader(name) || name == c.Place.Header() {
+			note(InTrailer, name, "")
+		}
+	}
+	slices.SortFunc(out, func(a, b Foreign) int { return compareForeign(a, b) })
+	return out[:min(len(out), maxForeign)]
+}
+
+func compareForeign(a, b Foreign) int {
+	switch as, bs := string(a.In)+a.Name+a.Fingerprint, string(b.In)+b.Name+b.Fingerprint; {
+	case as < bs:
+		return -1
+	case as > bs:
+		return 1
+	}
+	return 0
+}
+
+func fingerprint(value string, key []byte) string {
+	if value == "" || len(key) == 0 {
+		return ""
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(value))
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

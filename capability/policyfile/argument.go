@@ -13,7 +13,7 @@ import (
 // Argument is one thing that a preset has to be told.
 type Argument struct {
 	Name     string   `json:"name"`
-	Type     string   `json:"type"` // "url", "bool", "npm_lockfile", "sumdb", or a list: "names", "go_modules", "git_repositories"
+	Type     string   `json:"type"` // "url", "bool", "size", "npm_lockfile", "sumdb", or a list: "names", "go_modules", "git_repositories"
 	Required bool     `json:"required"`
 	Default  []string `json:"default,omitempty"`
 	Example  string   `json:"example"`
@@ -76,6 +76,12 @@ func (v value) setting() string {
 	return v.text
 }
 
+// given reports whether e has a value: only an argument may have none.
+func (s *source) given(e hcl.Expression) bool {
+	v, isArgument := s.bound[hcl.ExprAsKeyword(e)]
+	return !isArgument || v.given
+}
+
 // bound are the arguments that a use block gives.
 type bound struct {
 	values   map[string]value
@@ -119,6 +125,10 @@ func (p *parser) bind(a Argument, e hcl.Expression, out bound, at string) value 
 	case "bool":
 		v, _ := p.boolean(e)
 		return value{given: v}
+	case "size":
+		_, ok := p.size(e)
+		text, _ := p.str(e)
+		return value{given: ok, text: text}
 	case "sumdb":
 		return p.sumdb(e)
 	case "git_repositories":

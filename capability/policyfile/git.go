@@ -27,7 +27,7 @@ func (s *source) git(b *hcl.Block) []*capability.Allow {
 	content := s.content(b.Body, gitBlock)
 	s.gitOperations(content, b)
 	most := int64(maxFetch)
-	if a := content.Attributes["max"]; a != nil {
+	if a := content.Attributes["max"]; a != nil && s.given(a.Expr) {
 		most, _ = s.size(a.Expr)
 	}
 	a := content.Attributes["repositories"]

@@ -115,6 +115,18 @@ func TestGitHeaders(t *testing.T) {
 	}
 }
 
+func TestGitMaximum(t *testing.T) {
+	for policy, want := range map[string]int64{
+		gitPolicy: 256 << 10, gitGrant: 1 << 10, strings.Replace(gitPolicy, "repositories", "max = \"1MiB\"\nrepositories", 1): 1 << 20,
+	} {
+		for _, a := range load(t, policy, Options{}).Policy.Grants()[0].Allows {
+			if a.Body != nil && a.Body.Max != want {
+				t.Errorf("got %d, want %d under\n%s", a.Body.Max, want, policy)
+			}
+		}
+	}
+}
+
 // TestPrintKeepsTheInspection: what is printed does not grant more than what was read.
 func TestPrintKeepsTheInspection(t *testing.T) {
 	text := "version = 1\n" + string(Print(load(t, gitGrant, Options{}).Policy.Grants()))

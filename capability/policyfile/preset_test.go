@@ -106,6 +106,8 @@ func TestPresetArguments(t *testing.T) {
 		{"suite with a slash", use("apt", mirror+`suites = ["stable/updates"]`), only(`error: "stable/updates" is not a name`)},
 		{"suite twice", use("apt", mirror+`suites = ["a", "a"]`), only(`error: "a" is given twice`)},
 		{"git without repositories", use("git", url), only(`error: preset "git" needs repositories ... write repositories = ["acme/*"]`)},
+		{"git with a maximum", use("git", url+"repositories = [\"acme/x\"]\nmax = \"1MiB\""), nil},
+		{"git with a maximum of words", use("git", url+"repositories = [\"acme/x\"]\nmax = \"much\""), only(`error: "much" is not a size`)},
 		{"every repository", use("git", url+`repositories = ["*/*"]`), only("warning: repositories of everybody at the host")},
 		{"a part of a wildcard", use("git", url+`repositories = ["acme/a*"]`), only(`error: "acme/a*" is not a repository`)},
 		{"dots", use("git", url+`repositories = ["acme/../x"]`), only(`error: "acme/../x" is not a repository`)},

@@ -22,12 +22,18 @@ preset "git" {
     example  = "acme/*"
     about    = "the repositories, as their paths are; * stands for one whole part"
   }
+  argument "max" {
+    type    = size
+    example = "1MiB"
+    about   = "the largest body of a fetch; 256 KiB are a clone of 5,000 refs"
+  }
 
   at = url
 
   git {
     repositories = repositories
     operations   = ["fetch"]
+    max          = max
   }
 
   environment = {

@@ -12,7 +12,7 @@
 // permits changes its version.
 //
 // Non-guarantees: a granted read still carries the name that it asks for to the
-// registry; a lockfile narrows which names those can be.
+// registry; a lockfile, a list of modules or of suites narrows which names those can be.
 package presets
 
 import (

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -35,7 +36,7 @@ func (w *world) try(s sample) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	if err := w.witness.settle(); err != nil {
+	if err := w.settle(); err != nil {
 		return []string{err.Error()}
 	}
 	grants, t, err := w.witness.grants()
@@ -57,30 +58,36 @@ func (w *world) try(s sample) []string {
 }
 
 // patience is how long an entry may take after its request was answered.
-const patience = 3 * time.Second
+const patience = 2 * time.Second
 
 // collect takes what arrived and compares it with grants, and with those that failed
 // before, because a server may notice late that a request broke off.
 func (w *world) collect(s sample, grants []grant) (got []entry, found []string) {
-	missing := 0
-	for _, g := range grants {
-		if g.failed == "" {
-			missing++
-		}
-	}
 	sent := bodies(s)
+	missing := len(completed(grants))
 	for deadline := time.Now().Add(patience); ; {
 		got = append(got, w.origin.take(w.peer, missing, deadline)...)
 		left, found := match(s.way.http2(), append(slices.Clone(w.failed), grants...), got, sent)
-		missing = len(completed(left))
-		if missing == 0 || len(found) > 0 || time.Now().After(deadline) {
-			w.failed = slices.DeleteFunc(left, func(g grant) bool { return g.failed == "" })
-			for _, g := range completed(left) {
-				found = append(found, "not received: "+g.String())
-			}
-			return got, found
+		lost := completed(left)
+		if missing = len(lost); missing > 0 && len(found) == 0 && time.Now().Before(deadline) {
+			continue
 		}
+		w.failed = failures(left)
+		for _, g := range lost {
+			found = append(found, "not received: "+g.String())
+		}
+		for _, g := range grants {
+			if strings.HasPrefix(g.failed, "upstream_") {
+				found = append(found, "broken off by the origin: "+g.String())
+			}
+		}
+		return got, found
 	}
+}
+
+// failures are those that failed; their entries may still come.
+func failures(grants []grant) []grant {
+	return slices.DeleteFunc(slices.Clone(grants), func(g grant) bool { return g.failed == "" })
 }
 
 func completed(grants []grant) []grant {
@@ -99,10 +106,7 @@ func (w *world) late() []string {
 // an entry; one that was completed must.
 func match(parallel bool, left []grant, got []entry, sent map[string]bool) (rest []grant, found []string) {
 	for _, e := range got {
-		i := slices.IndexFunc(left, func(g grant) bool { return (g.failed == "") == e.Complete && len(g.differs(e)) == 0 })
-		if i < 0 {
-			i = slices.IndexFunc(left, func(g grant) bool { return g.failed != "" && len(g.differs(e)) == 0 })
-		}
+		i := granting(parallel, left, e)
 		if i < 0 {
 			found = append(found, "not granted: "+e.String())
 			for _, g := range left {
@@ -119,6 +123,24 @@ func match(parallel bool, left []grant, got []entry, sent map[string]bool) (rest
 		left = slices.Delete(left, i, i+1)
 	}
 	return left, found
+}
+
+// granting is the grant that fits e best, the first of them, -1 where none fits.
+func granting(parallel bool, grants []grant, e entry) int {
+	best, index := 4, -1
+	for i, g := range grants {
+		rank := 0
+		if (g.failed == "") != e.Complete {
+			rank = 2
+		}
+		if parallel && g.Body != nil && g.Body.Length != e.Length {
+			rank++
+		}
+		if rank < best && len(g.differs(e)) == 0 {
+			best, index = rank, i
+		}
+	}
+	return index
 }
 
 // differs says in what e is not what was granted.
@@ -177,7 +199,7 @@ func bodies(s sample) map[string]bool {
 		}
 		return out
 	}
-	from := bufio.NewReader(strings.NewReader(s.raw()))
+	from := bufio.NewReader(strings.NewReader(s.raw() + last(s.way)))
 	for {
 		r, err := http.ReadRequest(from)
 		if err != nil {
@@ -191,17 +213,28 @@ func bodies(s sample) map[string]bool {
 	}
 }
 
+// noteStream takes a body that is longer than declared as one of that length too: the
+// rest is an error of the stream, which may come when the request is on its way.
 func noteStream(out map[string]bool, parts []string) {
 	var method, body string
+	length := -1
 	for _, p := range parts {
 		if m, ok := strings.CutPrefix(p, "H:method\x00"); ok {
 			method = m
+		}
+		if n, ok := strings.CutPrefix(p, "Hcontent-length\x00"); ok {
+			if n, err := strconv.Atoi(n); err == nil {
+				length = n
+			}
 		}
 		if d, ok := strings.CutPrefix(p, "D"); ok {
 			body += d
 		}
 	}
 	out[method+" "+sum([]byte(body))] = true
+	if 0 <= length && length < len(body) {
+		out[method+" "+sum([]byte(body[:length]))] = true
+	}
 }
 
 func sum(body []byte) string {

@@ -77,7 +77,7 @@ func (g *generator) message(w way) *message {
 	m := &message{g: g, way: w, method: "GET", authority: granted, version: "HTTP/1.1", wrong: map[string]bool{}}
 	g.serial++
 	g.purpose(m)
-	spoil := []int{0, 0, 0, 0, 0, 1, 1, 1, 2, 3}[g.IntN(10)]
+	spoil := []int{0, 0, 0, 1, 1, 1, 1, 2, 2, 3}[g.IntN(10)]
 	for range spoil {
 		spoilers[g.IntN(len(spoilers))](m)
 	}

@@ -102,6 +102,26 @@ func (o *origin) serve(reading func(*http.Request) (target, resource string)) ht
 	})
 }
 
+// accounts compares the access log, where there is one, with what was handed on: a
+// request that the server refused itself is in no other place.
+func (o *origin) accounts(r *result) error {
+	if o.access == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.access)
+	if err != nil {
+		return err
+	}
+	lines, broken := bytes.Count(text, []byte("\n")), 0
+	for _, n := range r.failed {
+		broken += int(n)
+	}
+	if lines < o.total || lines > o.total+broken {
+		return fmt.Errorf("%s: %d requests are in its access log, %d were handed on, %d broke off", o.name, lines, o.total, broken)
+	}
+	return nil
+}
+
 // keys are a certificate for the hosts of the policy, in files, and who signed it.
 type keys struct {
 	cert, key string
@@ -168,16 +188,18 @@ func freeAddress(t testing.TB) netip.AddrPort {
 func goOrigin(t testing.TB, k keys) *origin {
 	t.Helper()
 	o := newOrigin("go")
-	s := &http.Server{
-		Handler:   o.serve(func(r *http.Request) (target, resource string) { return r.RequestURI, r.URL.Path }),
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.pair}}, ErrorLog: log.New(io.Discard, "", 0),
+	serve := o.serve(func(r *http.Request) (target, resource string) { return r.RequestURI, r.URL.Path })
+	server := func() *http.Server {
+		s := &http.Server{Handler: serve, TLSConfig: &tls.Config{Certificates: []tls.Certificate{k.pair}}, ErrorLog: log.New(io.Discard, "", 0)}
+		t.Cleanup(func() { s.Close() })
+		return s
 	}
 	plain, addr := listen(t)
 	secure, addr2 := listen(t)
 	o.plain, o.secure = addr, addr2
-	go s.Serve(plain)
-	go s.ServeTLS(secure, "", "")
-	t.Cleanup(func() { s.Close() })
+	// One server for both would sometimes offer HTTP/2 and not speak it.
+	go server().Serve(plain)
+	go server().ServeTLS(secure, "", "")
 	return o
 }
 
@@ -191,6 +213,9 @@ func behind(t testing.TB, o *origin, k keys, config string, command ...string) *
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil { // a server may become another user
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "www"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	ln, back := listen(t)
@@ -279,7 +304,13 @@ func variables(r *http.Request) (target, resource string) {
 // origins are the servers that the differential tests ask.
 func origins(t testing.TB, k keys) []*origin {
 	t.Helper()
-	return []*origin{goOrigin(t, k), nginxOrigin(t, k)}
+	return []*origin{
+		goOrigin(t, k),
+		nginxOrigin(t, k),
+		behind(t, newOrigin("apache"), k, "apache.conf", "/usr/sbin/apache2", "-D", "FOREGROUND", "-f", "FILE"),
+		scripted(t, "node", k, "node", "testdata/origin.js"),
+		scripted(t, "python", k, "python3", "testdata/origin.py"),
+	}
 }
 
 func nginxOrigin(t testing.TB, k keys) *origin {

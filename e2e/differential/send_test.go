@@ -14,7 +14,7 @@ import (
 )
 
 // quiet is how long nothing may come before the client takes it that nothing will.
-const quiet = 60 * time.Millisecond
+const quiet = 80 * time.Millisecond
 
 // send plays s and returns when scupper has closed the connection or has nothing more
 // to say. What came back is for people: the far side and the log are what counts.
@@ -28,14 +28,14 @@ func (w *world) send(s sample) ([]byte, error) {
 		return w.sendFrames(conn, s)
 	}
 	// A last request, refused for certain, makes an end where the stream is in order.
-	text := s.raw() + w.last(s.way)
+	text := s.raw() + last(s.way)
 	go func() {
 		_, _ = io.WriteString(conn, text) // scupper may close before it has all
 	}()
 	return drain(conn), nil
 }
 
-func (w *world) last(by way) string {
+func last(by way) string {
 	target := "/end"
 	if by == absolute {
 		target = "http://" + granted + target
@@ -71,6 +71,7 @@ func (w *world) open(by way) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.conns.add(1)
 	if by.explicit() && by != absolute {
 		if err := connect(conn, net.JoinHostPort(granted, port)); err != nil {
 			conn.Close()

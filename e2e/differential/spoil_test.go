@@ -6,7 +6,7 @@ import (
 )
 
 // spoilers each make one thing about a request odd. Some oddities are harmless.
-var spoilers = []func(*message){
+var spoilers = [...]func(*message){
 	spoilSegment, spoilSegment, spoilSegment, spoilPath, spoilPath, spoilQuery, spoilQuery, spoilMethod, spoilAuthority,
 	spoilAuthority, spoilVersion, addField, addField, addField, spoilFraming, spoilFraming, spoilFraming, spoilBytes,
 	spoilBytes, spoilBody, spoilHop,

@@ -24,9 +24,8 @@ type witness struct {
 
 	mu      sync.Mutex
 	targets map[string]string // by decision: path and query to send
-	open    int               // allowing decisions without an outcome
 	denials int64
-	settled *sync.Cond
+	pending pending // allowing decisions without an outcome
 }
 
 func newWitness(dir string, policy *capability.Policy) (*witness, error) {
@@ -39,7 +38,6 @@ func newWitness(dir string, policy *capability.Policy) (*witness, error) {
 		return nil, errors.Join(err, g.Close(0))
 	}
 	w := &witness{Guard: g, log: log, new: bufio.NewReader(log), targets: map[string]string{}}
-	w.settled = sync.NewCond(&w.mu)
 	return w, nil
 }
 
@@ -51,7 +49,7 @@ func (w *witness) Authorize(r *capability.Request) capability.Decision {
 		w.denials++
 		return d
 	}
-	w.open++
+	w.pending.add(1)
 	if r.Kind == capability.KindHTTP {
 		w.targets[d.ID] = d.Target(r)
 	}
@@ -68,32 +66,7 @@ func (w *witness) Refuse(r *capability.Request, reason capability.Reason) capabi
 
 func (w *witness) Finish(d capability.Decision, o capability.Outcome) {
 	w.Guard.Finish(d, o)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.open--
-	w.settled.Broadcast()
-}
-
-var errUnsettled = errors.New("an allowed request has no outcome after ten seconds")
-
-// settle waits until every allowing decision has an outcome.
-func (w *witness) settle() error {
-	stop := time.AfterFunc(10*time.Second, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.settled.Broadcast()
-	})
-	defer stop.Stop()
-	begin := time.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for w.open > 0 {
-		if time.Since(begin) > 10*time.Second {
-			return errUnsettled
-		}
-		w.settled.Wait()
-	}
-	return nil
+	w.pending.add(-1)
 }
 
 // grant is what the log says of one request that was allowed.

@@ -110,6 +110,7 @@ type world struct {
 	stop    context.CancelFunc
 	served  []chan error
 	tally   tally
+	conns   pending
 	failed  []grant // that broke off and have no entry yet
 }
 
@@ -192,7 +193,7 @@ func (w *world) start(e enforcer) error {
 			return errors.Join(err, w.close())
 		}
 		done := make(chan error, 1)
-		go func() { done <- serve(ctx, ln) }()
+		go func() { done <- serve(ctx, counted{ln, &w.conns}) }()
 		w.served = append(w.served, done)
 	}
 	return nil

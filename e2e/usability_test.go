@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"net/http"
+	"testing"
+)
+
+// TestUsability holds what systems of this kind broke for honest work.
+func TestUsability(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.policy(publicAPI)
+	const granted = "https://api.example.com/public/a"
+
+	t.Run("USE-01 Node fetch without proxy variables", func(t *testing.T) {
+		w.control(command("node", "-e", `
+for (const name of Object.keys(process.env)) if (/_proxy$/i.test(name)) { console.log(name); process.exit(3) }
+fetch("`+granted+`").then(r => { console.log(r.status); process.exit(r.ok ? 0 : 1) })`)).wantExit(0).wantStdout("200").farSide("GET " + granted)
+	})
+	t.Run("USE-02 Go programs accept the run's authority", func(t *testing.T) {
+		w.control(goClient(w, "get", granted)).wantStatus(200).farSide("GET " + granted)
+	})
+	t.Run("USE-24 no proxy variable in any spelling", func(t *testing.T) {
+		w.control(shell(`env | grep -i proxy; test $? = 1`)).wantExit(0).farSideNothing()
+	})
+	t.Run("USE-25 loopback stays inside", func(t *testing.T) {
+		w.control(python(`
+import http.server, threading, urllib.request
+s = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=s.serve_forever, daemon=True).start()
+for host in ("127.0.0.1", "localhost"):
+    print(urllib.request.urlopen("http://%s:%d/" % (host, s.server_port)).status)
+`, false)).wantExit(0).wantStdout("200\n200").wantDenials().farSideNothing()
+	})
+	t.Run("USE-26 hard links in the writable folder", func(t *testing.T) {
+		w.control(shell(`echo x >a && ln a b && rm a && cat b`)).wantExit(0).wantStdout("x").farSideNothing()
+	})
+}
+
+// TestOneRuleThreeShapes: the same forbidden host by name, by connection and through
+// the explicit proxy comes out the same, and each is on record under its host.
+func TestOneRuleThreeShapes(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.policy(publicAPI)
+	w.control(curl("https://api.example.com/public/a")).wantStatus(200).farSide("GET https://api.example.com/public/a")
+	t.Run("USE-20 DNS", func(t *testing.T) {
+		w.attack(command("getent", "hosts", "evil.example.net")).wantFailure().wantDenials("name no_grant evil.example.net").farSideNothing()
+	})
+	t.Run("USE-20 explicit proxy", func(t *testing.T) {
+		w.attack(curl(explicitly("https://evil.example.net/")...)).wantFailure().wantReasons("connect no_grant evil.example.net").farSideNothing()
+	})
+	t.Run("AUD-07 USE-20 direct", func(t *testing.T) {
+		w.attack(curl("--resolve", "evil.example.net:443:203.0.113.9", "https://evil.example.net/")).
+			wantFailure().wantReasons("connect address_not_granted 203.0.113.9").farSideNothing()
+	})
+}
+
+// TestRedirects: what an answer points at is judged like anything else.
+func TestRedirects(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.policy(publicAPI)
+	for _, tc := range []struct {
+		name, to string
+		denials  []string
+	}{
+		{"REDIR-01 into the host", "http://127.0.0.1:9/", nil}, // the sandbox's own loopback: nobody listens there
+		{"REDIR-01 to a metadata service", "http://169.254.169.254/latest/", []string{"packet metadata_address tcp 169.254.169.254:80"}},
+		{"REDIR-02 with the body to another host", "https://evil.example.net/upload", []string{"name no_grant evil.example.net"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w.inet.Handle("api.example.com", http.RedirectHandler(tc.to, http.StatusPermanentRedirect))
+			defer w.inet.Handle("api.example.com", nil)
+			w.attack(curl("-L", "https://api.example.com/public/a")).wantFailure().wantDenials(tc.denials...).
+				farSide("GET https://api.example.com/public/a")
+		})
+	}
+}

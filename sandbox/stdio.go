@@ -66,7 +66,7 @@ func (s *stdio) adopt(oob []byte) error {
 	if err := s.terminal.adopt(oob); err != nil {
 		return err
 	}
-	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, s.stdout), s.terminal.master) })
+	s.copies.Go(func() { show(io.MultiWriter(&s.tail, s.stdout), s.terminal.master) })
 	return nil
 }
 
@@ -103,8 +103,16 @@ func (s *stdio) copyInput(w io.Writer) {
 	}
 }
 
-// drain copies until the sandbox has closed its end. A writer that fails must not stop the sandbox in the middle of a write.
-func drain(w io.Writer, r io.Reader) {
+// drain copies until the sandbox has closed its end. Where nobody takes the output any more, the sandbox's pipe breaks too: `| head -1` ends a command
+// that would go on for ever, as it does without a sandbox.
+func drain(w io.Writer, r io.ReadCloser) {
+	if _, err := io.Copy(w, r); err != nil {
+		r.Close()
+	}
+}
+
+// show is drain for a terminal, which cannot break.
+func show(w io.Writer, r io.Reader) {
 	if _, err := io.Copy(w, r); err != nil {
 		io.Copy(io.Discard, r)
 	}

@@ -53,6 +53,10 @@ func (c *RunCmd) Run(app *App) error {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(signals)
 	config.Signals = signals
+	// The run is ended in order also when nobody reads what it prints. Ignoring the signal would be inherited by the command.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
 
 	result, err := sandbox.Run(context.Background(), config)
 	if result.Summary.Run != "" {

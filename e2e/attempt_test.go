@@ -32,6 +32,7 @@ type attempt struct {
 	connections []replay.Connection
 	packets     []replay.Packet
 
+	audit  string // where the log is
 	log    auditLog
 	looked map[string]bool
 }

@@ -80,7 +80,7 @@ func (w *world) run(c client) *attempt {
 	w.t.Helper()
 	argv, audit := w.runArgs(c)
 	a := w.start(c, argv, nil)
-	a.log = readLog(w.t, audit)
+	a.audit, a.log = audit, readLog(w.t, audit)
 	return a
 }
 

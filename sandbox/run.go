@@ -79,6 +79,7 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	defer func() {
 		err = errors.Join(err, closeLog(guard, exit))
 		result.Summary = guard.Summary()
+		result.Summary.Exit = exit
 		if !addresses.InForce {
 			result.Summary.NotInForce = []string{addresses.Name + ": " + addresses.Detail}
 		}

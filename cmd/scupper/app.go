@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"scupper.dev/scupper/audit"
 )
 
 // Exit codes of scupper itself. `run` passes the code of its command through.
@@ -48,10 +51,20 @@ func (a *App) report(err error) int {
 		hint = other.Hint()
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(a.Stderr, "scupper: %s\n", text)
+		fmt.Fprintf(a.Stderr, "scupper: %s\n", printable(text))
 	}
 	if hint != "" {
-		fmt.Fprintf(a.Stderr, "  %s\n", hint)
+		fmt.Fprintf(a.Stderr, "  %s\n", printable(hint))
 	}
 	return code
+}
+
+// printable is text as a terminal may have it, line by line: names in it may be the
+// sandbox's.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = audit.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

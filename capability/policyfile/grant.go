@@ -23,6 +23,7 @@ func (p *parser) grant(b *hcl.Block) {
 	p.limits(d.Grant, content)
 	p.laterParts(content)
 	p.allows(d.Grant, content, b)
+	p.checkCredential(d.Grant, at)
 	p.grants = append(p.grants, d)
 }
 
@@ -95,41 +96,6 @@ func (s *source) port(content *hcl.BodyContent, scheme capability.Scheme) uint16
 	return uint16(n)
 }
 
-// credential reads which credential requests carry. Other modes than anonymous are
-// known by name only.
-func (s *source) credential(content *hcl.BodyContent, b *hcl.Block, scheme capability.Scheme) capability.Credential {
-	a := content.Attributes["credential"]
-	if a == nil {
-		s.fail(b.DefRange, "the grant states no credential", "write credential = anonymous: a request that carries a credential is refused")
-		return capability.Credential{}
-	}
-	mode := s.credentialMode(a.Expr)
-	if mode != "" && mode != string(capability.Anonymous) {
-		s.later(a.Expr.Range(), mode)
-		if scheme == capability.HTTP {
-			s.fail(a.Expr.Range(), "a credential on a cleartext scheme", `everyone on the way could read it: take scheme = "http" out, or write credential = anonymous`)
-		}
-	}
-	return capability.Credential{Mode: capability.CredentialMode(mode)}
-}
-
-func (s *source) credentialMode(e hcl.Expression) string {
-	if name, _, ok := call(e); ok && name == "pinned" {
-		return "pinned(...)"
-	}
-	t, diags := hcl.AbsTraversalForExpr(bare(e))
-	if !diags.HasErrors() {
-		switch root := t.RootName(); {
-		case len(t) == 1 && (root == "anonymous" || root == "issued"):
-			return root
-		case len(t) == 2 && root == "credential":
-			return "credential.NAME"
-		}
-	}
-	s.fail(e.Range(), "not a credential", "write credential = anonymous, without quotes")
-	return ""
-}
-
 // words reads what reviewers read.
 func (p *parser) words(g *capability.Grant, content *hcl.BodyContent, b *hcl.Block) {
 	if a := content.Attributes["expires"]; a != nil {
@@ -152,9 +118,6 @@ func (p *parser) words(g *capability.Grant, content *hcl.BodyContent, b *hcl.Blo
 }
 
 func (p *parser) laterParts(content *hcl.BodyContent) {
-	if a := content.Attributes["foreign"]; a != nil {
-		p.later(a.NameRange, "foreign")
-	}
 	for _, b := range content.Blocks {
 		switch b.Type {
 		case "issues", "derive":

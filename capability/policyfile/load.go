@@ -34,6 +34,7 @@ type File struct {
 	Hash        string // SHA-256, in hexadecimal, of the text and of the named files that can widen it
 	Policy      *capability.Policy
 	Roles       []Role
+	Credentials []Credential
 	Upstream    Upstream
 	Sandbox     Sandbox
 	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself

@@ -12,12 +12,13 @@ import (
 // parser reads one policy.
 type parser struct {
 	source
-	options Options
-	file    *File
-	hash    hasher
-	grants  []declared
-	names   map[string]hcl.Range // every grant's, also of those with mistakes
-	parts   map[string][]string  // of a preset on several hosts: its further grants, by the name of the first
+	options     Options
+	file        *File
+	hash        hasher
+	grants      []declared
+	credentials map[string]*declaredCredential
+	names       map[string]hcl.Range // every grant's, also of those with mistakes
+	parts       map[string][]string  // of a preset on several hosts: its further grants, by the name of the first
 }
 
 // declared is a grant and where its parts stand.
@@ -27,11 +28,17 @@ type declared struct {
 }
 
 func (p *parser) policy(body *hclsyntax.Body) {
+	p.credentials = make(map[string]*declaredCredential)
 	p.names, p.parts = make(map[string]hcl.Range), make(map[string][]string)
 	content := p.content(body, topLevel)
 	p.version(content)
 	if a := content.Attributes["environment"]; a != nil {
 		p.file.Environment = p.environment(a.Expr)
+	}
+	for _, b := range content.Blocks {
+		if b.Type == "credential" {
+			p.credentialBlock(b)
+		}
 	}
 	for _, b := range content.Blocks {
 		switch b.Type {
@@ -43,7 +50,7 @@ func (p *parser) policy(body *hclsyntax.Body) {
 			p.upstream(b)
 		case "sandbox":
 			p.sandbox(b)
-		case "credential", "tool":
+		case "tool":
 			p.later(b.DefRange, b.Type)
 		}
 	}
@@ -60,6 +67,7 @@ func (p *parser) policy(body *hclsyntax.Body) {
 		}
 	}
 	p.checkSchemes()
+	p.reviewCredentials()
 }
 
 // later reports a part of the language that this version cannot enforce yet.

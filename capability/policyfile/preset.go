@@ -93,7 +93,7 @@ func (p *preset) title() string { return fmt.Sprintf("preset %s v%d", p.name, p.
 
 // useBlock is what may stand in `use`: the arguments, and what any grant may say.
 func (p *preset) useBlock() shape {
-	h := shape{attributes: []string{"as", "reason", "owner", "expires", "networks"}, blocks: []string{"limits"}}
+	h := shape{attributes: []string{"as", "reason", "owner", "expires", "networks", "credential", "foreign"}, blocks: []string{"limits"}}
 	for _, a := range p.arguments {
 		h.attributes = append(h.attributes, a.Name)
 	}

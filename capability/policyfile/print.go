@@ -51,7 +51,10 @@ func printGrant(b *bytes.Buffer, g *capability.Grant) {
 	if g.Port != g.Scheme.DefaultPort() {
 		fmt.Fprintf(b, "port = %d\n", g.Port)
 	}
-	fmt.Fprintf(b, "credential = %s\n", g.Credential.Mode)
+	fmt.Fprintf(b, "credential = %s\n", g.Credential)
+	if g.Credential.Strip {
+		b.WriteString("foreign = strip\n")
+	}
 	printNetworks(b, g.Networks)
 	for _, a := range g.Allows {
 		printAllow(b, a)

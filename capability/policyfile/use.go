@@ -46,8 +46,12 @@ func (p *parser) use(b *hcl.Block) {
 			p.parts[name] = append(p.parts[name], d.Name)
 		}
 		p.overrides(d.Grant, content)
+		if place == preset.at && content.Attributes["credential"] != nil {
+			d.Credential = p.credential(content, b, d.Scheme) // never for the other hosts
+		}
 		p.checkReachable(d.Host, d.Networks, d.host)
 		d.Allows = under(base.prefix, allows[place], args.only(preset.only))
+		p.checkCredential(d.Grant, at)
 		p.grants = append(p.grants, d)
 	}
 	p.environ(preset.environ(args), name, b.DefRange)

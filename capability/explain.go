@@ -162,6 +162,9 @@ func smallest(r *Request, reason Reason) string {
 	default:
 		return ""
 	}
+	if r.Body.Mismatch != "" {
+		return "" // the type is granted; what is in the body is for the schema to say
+	}
 	if r.Host == "" || r.Kind == KindName || r.Kind == KindConnect || !r.Path.Valid() {
 		return smallestHost(r)
 	}
@@ -169,11 +172,20 @@ func smallest(r *Request, reason Reason) string {
 	writeHost(&b, r)
 	fmt.Fprintf(&b, "  allow {\n    methods = [%s]\n    path    = %s\n", Quote(r.Method), Quote(literalTemplate(r.Path)))
 	writeQuery(&b, r.Query)
-	if r.Body.Present {
-		fmt.Fprintf(&b, "    body {\n      type = %s\n      max  = \"64KiB\"\n    }\n", Quote(r.Body.Type))
-	}
+	writeBody(&b, r.Body)
 	b.WriteString("  }\n}\n")
 	return b.String()
+}
+
+func writeBody(b *strings.Builder, body Body) {
+	if !body.Present {
+		return
+	}
+	fmt.Fprintf(b, "    body {\n      type = %s\n      max  = \"64KiB\"\n", Quote(body.Type))
+	if body.Type == "multipart/form-data" { // which has to name its parts otherwise
+		b.WriteString("      inspect = false\n")
+	}
+	b.WriteString("    }\n")
 }
 
 func smallestHost(r *Request) string {

@@ -12,8 +12,8 @@ import (
 	"scupper.dev/scupper/payload"
 )
 
-// maxInspected is the largest body that is held and read whole, in bytes.
-const maxInspected = 16 << 20
+// MaxInspected is the largest body that is held and read whole, in bytes.
+const MaxInspected = 16 << 20
 
 const (
 	formType      = "application/x-www-form-urlencoded"
@@ -51,8 +51,8 @@ func (s *source) inspection(rule *capability.BodyRule, content *hcl.BodyContent,
 		}
 	}
 	rule.Inspector = s.inspector(rule, content, b)
-	if a := content.Attributes["max"]; a != nil && rule.Inspector != nil && rule.Max > maxInspected {
-		s.fail(a.Expr.Range(), fmt.Sprintf("an inspected body of more than %d bytes", maxInspected), `it would be held whole: write a smaller max, or inspect = false to send it as it comes`)
+	if a := content.Attributes["max"]; a != nil && rule.Inspector != nil && rule.Max > MaxInspected {
+		s.fail(a.Expr.Range(), fmt.Sprintf("an inspected body of more than %d bytes", MaxInspected), `it would be held whole: write a smaller max, or inspect = false to send it as it comes`)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/capability/policyfile"
 )
 
 // several is how many values one place of a path must have had before a variable stands
@@ -36,7 +37,12 @@ func newAllowProposal(a *capability.Allow, r *refusal) *allowProposal {
 	}
 	switch {
 	case a.Body != nil:
-		fmt.Fprintf(&b, "body {\ntype = %s\nmax = \"%dKiB\" # without a schema it can carry anything\n}\n", capability.Quote(a.Body.Type), bodyMax(a, r))
+		limit := bodyMax(a, r)
+		fmt.Fprintf(&b, "body {\ntype = %s\nmax = \"%dKiB\" # without a schema it can carry anything\n", capability.Quote(a.Body.Type), limit)
+		if a.Body.Inspector == nil && a.Body.Type == "multipart/form-data" || a.Body.Inspector != nil && limit<<10 > policyfile.MaxInspected {
+			b.WriteString("inspect = false\n")
+		}
+		b.WriteString("}\n")
 	case slices.ContainsFunc(a.Methods, writes):
 		b.WriteString("body = none\n")
 	}

@@ -125,7 +125,7 @@ func TestProposalPermitsWhatWasRefused(t *testing.T) {
 			still: []string{"GET api.example.com/x", "GET api.example.com/x?page=a", "GET api.example.com/x?per=1", "GET api.example.com/x?page=1&id=a"},
 		},
 		{
-			name: "bodies", refused: []string{"POST api.example.com/x application/json", "POST api.example.com/x text/plain"},
+			name: "bodies", refused: []string{"POST api.example.com/x application/json", "POST api.example.com/x text/plain", "POST api.example.com/x multipart/form-data", "POST api.example.com/x application/x-www-form-urlencoded"},
 			still: []string{"POST api.example.com/x application/xml", "GET api.example.com/x", "POST api.example.com/x?a=1 text/plain"},
 		},
 		{

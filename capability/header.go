@@ -1,6 +1,9 @@
 package capability
 
-import "strings"
+import (
+	"mime"
+	"strings"
+)
 
 // HeaderRule is one request header that an allow block takes beyond the safe set. A
 // literal is sent always, whatever the client said.
@@ -183,8 +186,8 @@ func (a *Allow) contentType(sent string) string {
 	case a.Body.Sent != "":
 		return a.Body.Sent
 	}
-	if _, params, ok := strings.Cut(sent, ";"); ok && strings.HasPrefix(a.Body.Type, "multipart/") {
-		return a.Body.Type + ";" + params
+	if _, params, err := mime.ParseMediaType(sent); err == nil && params["boundary"] != "" && strings.HasPrefix(a.Body.Type, "multipart/") {
+		return mime.FormatMediaType(a.Body.Type, map[string]string{"boundary": params["boundary"]})
 	}
 	return a.Body.Type
 }

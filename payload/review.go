@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -195,7 +196,7 @@ func (r *reviewer) free(s map[string]any, path string, closed bool) {
 	if (properties || named(s["type"], "object")) && !closed && !has("additionalProperties", "unevaluatedProperties") {
 		r.remark(path, "takes properties of any other name: write additionalProperties = false")
 	}
-	if has("enum", "const", "maxLength") {
+	if pattern, _ := s["pattern"].(string); has("enum", "const", "maxLength") || bounded(pattern) {
 		return
 	}
 	if format, _ := s["format"].(string); named(s["type"], "string") && !slices.Contains(short, format) {
@@ -204,6 +205,21 @@ func (r *reviewer) free(s map[string]any, path string, closed bool) {
 	if !closed && !has("type", "$ref", "properties", "items", "prefixItems", "required", "not", "if", "$defs") && !has(inPlace...) {
 		r.remark(path, "takes values of every type: give type")
 	}
+}
+
+// bounded reports whether strings that match the pattern have a longest one.
+func bounded(pattern string) bool {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil || tree.Op != syntax.OpConcat || len(tree.Sub) == 0 {
+		return false
+	}
+	first, last := tree.Sub[0], tree.Sub[len(tree.Sub)-1]
+	return first.Op == syntax.OpBeginText && last.Op == syntax.OpEndText && !repeats(tree)
+}
+
+// repeats reports whether there is a part that may occur without end.
+func repeats(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0 || slices.ContainsFunc(re.Sub, repeats)
 }
 
 // named reports whether the value of type names t.

@@ -50,6 +50,35 @@ func TestSchemaMistakes(t *testing.T) {
 	}
 }
 
+func TestRemarks(t *testing.T) {
+	const property = `{"type":"object","additionalProperties":false,"properties":{"a":%s}}`
+	for _, c := range []struct{ name, of, want string }{
+		{"a length", `{"type":"string","maxLength":3}`, ""},
+		{"no length", `{"type":["null","string"]}`, `at "/properties/a": takes strings of any length`},
+		{"a short format", `{"type":"string","format":"date"}`, ""},
+		{"a long format", `{"type":"string","format":"uri"}`, "any length"},
+		{"a pattern with an end", `{"type":"string","pattern":"^[a-z]{1,9}(x|yz)$"}`, ""},
+		{"a pattern without an anchor", `{"type":"string","pattern":"^[a-z]{1,9}"}`, "any length"},
+		{"a pattern with alternatives at its ends", `{"type":"string","pattern":"^a|b$"}`, "any length"},
+		{"a pattern that repeats", `{"type":"string","pattern":"^(ab*)$"}`, "any length"},
+		{"a list of values", `{"enum":["a","b"]}`, ""},
+		{"no type", `{"minLength":1}`, "every type"},
+		{"everything", `true`, "any value"},
+		{"nothing", `false`, ""},
+		{"an open object", `{"properties":{"b":{"type":"integer"}}}`, "any other name"},
+		{"other names of one type", `{"type":"object","additionalProperties":{"type":"integer"}}`, ""},
+		{"closed around alternatives", `{"type":"object","unevaluatedProperties":false,"oneOf":[{"properties":{"b":{"type":"integer"}}},{"required":["c"]}]}`, ""},
+		{"alternatives inside an open one", `{"oneOf":[{"properties":{"b":{"type":"integer"}}},{"type":"null"}]}`, `at "/properties/a/oneOf/0": takes properties`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := fmt.Sprint(schema(t, fmt.Sprintf(property, c.of)).Remarks())
+			if c.want == "" && got != "[]" || !strings.Contains(got, c.want) {
+				t.Errorf("got %s, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // doubling is a schema that applies 2^n schemas to one value.
 func doubling(n int) string {
 	var b strings.Builder

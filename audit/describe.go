@@ -40,6 +40,9 @@ func describe(r *capability.Request, d capability.Decision) *Record {
 	if r.Body.Present {
 		rec.Body = &Body{Type: escaped(r.Body.Type, maxName), Encoding: escaped(r.Body.Encoding, maxWord), Length: r.Body.Length}
 	}
+	if d.Allowed() && d.Allow != nil {
+		rec.Bound = d.Grant.Credential.Name
+	}
 	rec.place(d.Grant, d.Allow)
 	return rec
 }

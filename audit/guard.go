@@ -63,6 +63,7 @@ type Guard struct {
 	ledger  *ledger
 	repeats *repeats
 	totals  *totals
+	key     []byte // of fingerprints
 
 	done      chan struct{}
 	ending    sync.Once
@@ -102,7 +103,7 @@ func policyFile(dir, run, hash string) string {
 func start(c Config, run, hash string, f file) (*Guard, error) {
 	g := &Guard{
 		config: c, run: run, log: newLog(run, f, c.Now, c.WriteTimeout),
-		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(),
+		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(), key: newKey(),
 		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	g.policy.Store(c.Policy)

@@ -56,6 +56,8 @@ type Record struct {
 	Path     string      `json:"path,omitempty"` // canonical
 	Query    []Parameter `json:"query,omitempty"`
 	Body     *Body       `json:"body,omitempty"`
+	Foreign  []Foreign   `json:"foreign,omitempty"`    // credentials that the grant does not bind
+	Bound    string      `json:"credential,omitempty"` // the credential that goes with an allowed request, by its name
 	Front    string      `json:"front,omitempty"`
 	Protocol string      `json:"protocol,omitempty"`
 	Excerpt  string      `json:"excerpt,omitempty"`  // of a malformed request, in escaped ASCII

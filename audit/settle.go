@@ -19,6 +19,7 @@ func (g *Guard) record(r *capability.Request, d capability.Decision, limit strin
 	rec.Limit = limit
 	if !d.Allowed() {
 		describeDenial(rec, g.policy.Load(), r, d)
+		rec.Foreign = g.foreign(r, d)
 	}
 	if err := g.log.append(rec); err != nil {
 		if errors.Is(err, errClosed) {
@@ -44,6 +45,9 @@ func (g *Guard) overspend() {
 // once records the first of equal requests and counts the others, n at a time.
 func (g *Guard) once(r *capability.Request, d capability.Decision, limit string, n int64) capability.Decision {
 	k := likenessOf(r, d)
+	if d.Reason == capability.ForeignCredential {
+		k.shape += g.places(r, d)
+	}
 	e, first := g.repeats.enter(k)
 	if !first {
 		return g.again(r.Kind, e, d, n)

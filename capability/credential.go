@@ -94,9 +94,7 @@ func (c *Credential) judge(r *Request, placeholders []string) Reason {
 		j.parameter(r.Query, i)
 	}
 	for _, name := range r.Trailer {
-		if isCredentialHeader(name) || name == c.Place.Header() {
-			j.foreign = true
-		}
+		j.foreign = j.foreign || c.InTrailer(name)
 	}
 	for i := range r.Path.Len() {
 		j.elsewhere(r.Path.Segment(i))
@@ -196,6 +194,12 @@ func (j *judgement) elsewhere(s string) {
 	if holdsAny(s, j.placeholders) {
 		j.misplaced = true
 	}
+}
+
+// InTrailer reports whether a credential rides in the trailer field with that name.
+// None is admitted there.
+func (c *Credential) InTrailer(name string) bool {
+	return isCredentialHeader(name) || name != "" && name == c.Place.Header()
 }
 
 // ownsHeader reports whether the secret goes into the header with that name.

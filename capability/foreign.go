@@ -48,7 +48,7 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 		}
 	}
 	for _, name := range r.Trailer {
-		if isCredentialHeader(name) || name == c.Place.Header() {
+		if c.InTrailer(name) {
 			note(InTrailer, name, "")
 		}
 	}

@@ -21,12 +21,15 @@ var (
 
 // Present writes the secret that c binds into r, at its place and nowhere else. It
 // blocks while a command renews the secret. r is a request as it goes upstream, with
-// nothing at that place. An error leaves r as it was, and holds no value.
+// nothing at that place. A nil Set has no secrets. An error leaves r as it was, and holds no value.
 func (s *Set) Present(ctx context.Context, c capability.Credential, r *http.Request) error {
 	if c.Mode != capability.Bound {
 		return nil
 	}
-	h := s.held[c.Name]
+	var h *held
+	if s != nil {
+		h = s.held[c.Name]
+	}
 	if h == nil || h.spec.Place != c.Place {
 		return fmt.Errorf("credential %q: %w", c.Name, errUnknown)
 	}

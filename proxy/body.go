@@ -48,6 +48,9 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 	if n > 0 && !b.x.spend(int64(n), 0) {
 		return 0, b.x.failed.Load()
 	}
+	if err == io.EOF && b.x.foreignTrailer() {
+		return 0, b.x.cut(capability.ForeignCredential)
+	}
 	if err == io.EOF {
 		b.done.Store(true)
 	} else if err != nil {

@@ -49,6 +49,7 @@ type Config struct {
 	Policy    func() *capability.Policy // the policy in force now: which endpoints are granted
 	CA        *CA
 
+	Credentials   Credentials         // of grants that bind one; nil: their requests fail
 	Overrides     []Override          // names pointed elsewhere by the operator
 	Via           *Via                // nil: connections go straight to where they lead
 	UpstreamRoots *x509.CertPool      // nil: the system's

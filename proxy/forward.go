@@ -52,7 +52,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Re
 	if up.URL.Opaque == "" {
 		x.fail(*denied(capability.PathNotGranted)) // net/url would make "/" of it
 	}
-	if x.failed.Load() != nil || !x.spend(headSize(up), 0) {
+	if x.failed.Load() != nil || !x.spend(headSize(up), 0) || !x.present(up) {
 		x.answerFailure()
 		return
 	}

@@ -119,6 +119,9 @@ func readHeader(req *capability.Request, r *http.Request) capability.Reason {
 		return capability.ProtocolNotGranted
 	}
 	req.Header = h
+	for name := range r.Trailer {
+		req.Trailer = append(req.Trailer, name)
+	}
 	return readBody(req, r)
 }
 

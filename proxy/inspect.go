@@ -27,6 +27,10 @@ func (x *exchange) prepareBody() bool {
 		return false
 	}
 	sent, err := x.whole(rule)
+	if x.foreignTrailer() {
+		x.fail(*denied(capability.ForeignCredential))
+		return false
+	}
 	if err != nil {
 		x.q.Body.Mismatch = err.Error()
 		x.fail(*denied(capability.BodyNotGranted)) // unless reading it failed first

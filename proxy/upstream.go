@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -17,18 +18,28 @@ import (
 )
 
 // pools are the connections upstream of one Proxy. Grants that may reach different
-// networks do not share connections, or one would ride on what another may dial.
+// networks do not share connections, or one would ride on what another may dial. Those
+// with different credentials do not either: an origin may take a connection for the
+// identity that it has seen there first.
 type pools struct {
 	cfg    Config
-	public *http.Transport // for grants without a networks clause
+	public *http.Transport // for anonymous grants without a networks clause
 	tls    *tls.Config
 
-	mu       sync.Mutex
-	networks map[string]*http.Transport
+	mu     sync.Mutex
+	others map[poolKey]*http.Transport
+}
+
+// poolKey is what connections of one pool have in common.
+type poolKey struct {
+	networks string
+	mode     capability.CredentialMode
+	name     string
+	pin      [sha256.Size]byte
 }
 
 func newPools(cfg Config) *pools {
-	ps := &pools{cfg: cfg, networks: make(map[string]*http.Transport)}
+	ps := &pools{cfg: cfg, others: make(map[poolKey]*http.Transport)}
 	ps.tls = &tls.Config{RootCAs: cfg.UpstreamRoots, MinVersion: tls.VersionTLS12}
 	ps.public = ps.transport(nil)
 	return ps
@@ -36,16 +47,19 @@ func newPools(cfg Config) *pools {
 
 // of is the pool for the connections that g may use.
 func (ps *pools) of(g *capability.Grant) *http.Transport {
-	if g == nil || len(g.Networks) == 0 {
+	if g == nil || len(g.Networks) == 0 && g.Credential.Mode == capability.Anonymous {
 		return ps.public
 	}
-	key := fmt.Sprint(g.Networks)
+	key := poolKey{mode: g.Credential.Mode, name: g.Credential.Name, pin: g.Credential.Pin}
+	if len(g.Networks) > 0 {
+		key.networks = fmt.Sprint(g.Networks)
+	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	t, ok := ps.networks[key]
+	t, ok := ps.others[key]
 	if !ok {
 		t = ps.transport(slices.Clone(g.Networks))
-		ps.networks[key] = t
+		ps.others[key] = t
 	}
 	return t
 }
@@ -73,7 +87,7 @@ func (ps *pools) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.public.CloseIdleConnections()
-	for _, t := range ps.networks {
+	for _, t := range ps.others {
 		t.CloseIdleConnections()
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/credential"
 	"scupper.dev/scupper/dnsfilter"
 	"scupper.dev/scupper/netns"
 	"scupper.dev/scupper/proxy"
@@ -31,6 +32,7 @@ type Config struct {
 	UpstreamRoots *x509.CertPool   // nil: the system's
 	Resolver      proxy.Resolver   // nil: the system's
 	Signals       <-chan os.Signal // for the command; may be nil
+	Credentials   *credential.Set  // that the policy's grants bind; nil: none
 
 	via *proxy.Via // the proxy that leads outside; nil: none
 }
@@ -164,7 +166,7 @@ func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard
 	}
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
-		Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
+		Credentials: config.Credentials, Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
 		Overrides: overrides, Via: config.via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
 	})
 	if err != nil {

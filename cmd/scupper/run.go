@@ -132,7 +132,10 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	if err := c.usePolicy(&config, file, path, app); err != nil {
 		return sandbox.Config{}, err
 	}
-	return config, c.useFlags(&config, app)
+	if err := c.useFlags(&config, app); err != nil {
+		return sandbox.Config{}, err
+	}
+	return config, withhold(config)
 }
 
 // usePolicy puts what the policy says into config. Without a policy everything is
@@ -163,6 +166,9 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	}
 	if file.Upstream.Resolver != "" {
 		config.Resolver = resolver(file.Upstream.Resolver)
+	}
+	if err := useCredentials(config, file, app); err != nil {
+		return err
 	}
 	return useProxy(config, file.Upstream.Proxy, app.Env)
 }

@@ -16,16 +16,23 @@ import (
 // quiet is how long nothing may come before the client takes it that nothing will.
 const quiet = 80 * time.Millisecond
 
+// player is a client.
+type player struct {
+	host            string // name or address of what is granted
+	client, client2 *tls.Config
+	conns           pending // that were opened; whoever serves them takes them off
+}
+
 // send plays s and returns when scupper has closed the connection or has nothing more
 // to say. What came back is for people: the far side and the log are what counts.
-func (w *world) send(s sample) ([]byte, error) {
-	conn, err := w.open(s.way)
+func (p *player) send(s sample) ([]byte, error) {
+	conn, err := p.open(s.way)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
 	if s.way.http2() {
-		return w.sendFrames(conn, s)
+		return sendFrames(conn, s)
 	}
 	// A last request, refused for certain, makes an end where the stream is in order.
 	text := s.raw() + last(s.way)
@@ -58,20 +65,20 @@ func drain(conn net.Conn) []byte {
 }
 
 // open makes the connection that the requests of a sample go over.
-func (w *world) open(by way) (net.Conn, error) {
+func (p *player) open(by way) (net.Conn, error) {
 	port := "80"
 	if by.tls() {
 		port = "443"
 	}
-	to := net.JoinHostPort(w.addr.String(), port)
+	to := net.JoinHostPort(p.host, port)
 	if by.explicit() {
-		to = net.JoinHostPort(w.addr.String(), explicitPort)
+		to = net.JoinHostPort(p.host, explicitPort)
 	}
 	conn, err := net.Dial("tcp", to)
 	if err != nil {
 		return nil, err
 	}
-	w.conns.add(1)
+	p.conns.add(1)
 	if by.explicit() && by != absolute {
 		if err := connect(conn, net.JoinHostPort(granted, port)); err != nil {
 			conn.Close()
@@ -81,9 +88,9 @@ func (w *world) open(by way) (net.Conn, error) {
 	if !by.tls() {
 		return conn, nil
 	}
-	conf := w.client
+	conf := p.client
 	if by.http2() {
-		conf = w.client2
+		conf = p.client2
 	}
 	return tls.Client(conn, conf), nil
 }
@@ -102,7 +109,7 @@ func connect(conn net.Conn, to string) error {
 }
 
 // sendFrames plays the streams of s.
-func (w *world) sendFrames(conn net.Conn, s sample) ([]byte, error) {
+func sendFrames(conn net.Conn, s sample) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(http2.ClientPreface)
 	f := http2.NewFramer(&out, nil)

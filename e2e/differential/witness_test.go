@@ -2,7 +2,6 @@ package differential
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,7 +71,7 @@ func (w *witness) Finish(d capability.Decision, o capability.Outcome) {
 // grant is what the log says of one request that was allowed.
 type grant struct {
 	audit.Record
-	target string // as it was rendered
+	target string // as it was rendered; empty: only the log is known
 	failed string // in the words of the outcome; empty: it was completed
 }
 
@@ -80,20 +79,32 @@ func (g grant) String() string {
 	return fmt.Sprintf("granted %s %s%s, body %+v, failure %q", g.Method, g.Host, g.target, g.Body, g.failed)
 }
 
-// grants reads what the log has that was not read before: the requests that were
-// allowed, and how many decisions there are in all.
+// grants reads what the log has that was not read before.
 func (w *witness) grants() ([]grant, tally, error) {
+	granted, t, err := readLog(w.new)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range granted {
+		granted[i].target = w.targets[granted[i].ID]
+		delete(w.targets, granted[i].ID)
+	}
+	return granted, t, err
+}
+
+// readLog reads records to the end: the requests that were allowed, and how many
+// decisions there are in all.
+func readLog(from *bufio.Reader) ([]grant, tally, error) {
 	var out []grant
 	var t tally
 	at := map[string]int{}
 	for {
-		line, err := w.new.ReadBytes('\n')
+		line, err := from.ReadBytes('\n')
 		if err == io.EOF && len(line) == 0 {
 			return out, t, nil
 		}
 		var r audit.Record
 		if err == nil {
-			err = json.NewDecoder(bytes.NewReader(line)).Decode(&r)
+			err = json.Unmarshal(line, &r)
 		}
 		if err != nil {
 			return nil, t, fmt.Errorf("read log at %q: %w", line, err)
@@ -101,12 +112,8 @@ func (w *witness) grants() ([]grant, tally, error) {
 		t.count(&r)
 		switch {
 		case r.Event == audit.Decided && r.Verdict == "allow" && r.Kind == string(capability.KindHTTP):
-			w.mu.Lock()
-			target := w.targets[r.ID]
-			delete(w.targets, r.ID)
-			w.mu.Unlock()
 			at[r.ID] = len(out)
-			out = append(out, grant{Record: r, target: target, failed: "no outcome"})
+			out = append(out, grant{Record: r, failed: "no outcome"})
 		case r.Event == audit.Ended:
 			if i, ok := at[r.Decision]; ok {
 				out[i].failed = r.Error

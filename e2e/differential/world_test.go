@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,7 @@ const (
 )
 
 // policyText grants a few functions of two hosts, each over both schemes.
-const policyText = `version = 1
-
+const policyText = `
 grant "SCHEME-api" {
   reason     = "differential test"
   owner      = "test"
@@ -100,17 +100,15 @@ type enforcer interface {
 // world is one client, one enforcer with its own log, and one origin. Nothing else
 // uses its addresses, so that what arrives can be told apart.
 type world struct {
+	player
 	origin  *origin
 	witness *witness
 	dir     string
 	addr    netip.Addr // where the client connects to, leased for granted
 	peer    netip.Addr // where the origin sees the enforcer
-	client  *tls.Config
-	client2 *tls.Config
 	stop    context.CancelFunc
 	served  []chan error
 	tally   tally
-	conns   pending
 	failed  []grant // that broke off and have no entry yet
 }
 
@@ -125,9 +123,14 @@ type laboratory struct {
 
 func scupper(c proxy.Config) (enforcer, error) { return proxy.New(c) }
 
+// policyFile grants the functions over both schemes.
+func policyFile() string {
+	over := func(scheme string) string { return strings.ReplaceAll(policyText, "SCHEME", scheme) }
+	return "version = 1\n" + over("http") + over("https")
+}
+
 func newPolicy() (*capability.Policy, error) {
-	text := grantsFor("http") + grantsFor("https")[len("version = 1\n"):]
-	file, diags := policyfile.Parse("policy.hcl", []byte(text), policyfile.Options{})
+	file, diags := policyfile.Parse("policy.hcl", []byte(policyFile()), policyfile.Options{})
 	if diags.HasErrors() {
 		return nil, diags.Err()
 	}
@@ -153,7 +156,9 @@ func (l *laboratory) new(o *origin) (*world, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	w.client, w.client2 = clientTLS(ca, "http/1.1"), clientTLS(ca, "h2")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.CertPEM())
+	w.host, w.client, w.client2 = w.addr.String(), clientTLS(roots, "http/1.1"), clientTLS(roots, "h2")
 	return w, w.start(e)
 }
 
@@ -166,16 +171,15 @@ func (w *world) config(ca *proxy.CA, l *laboratory) proxy.Config {
 		Authority: w.witness, Names: w, CA: ca, Policy: func() *capability.Policy { return l.policy },
 		Overrides: overrides, UpstreamRoots: l.roots,
 		Dialer: &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(w.peer, 0))},
-		Limits: proxy.Limits{Header: 500 * time.Millisecond, Grace: 2 * time.Second},
+		Limits: proxy.Limits{Grace: 2 * time.Second},
 	}
 }
 
 // Name is the one lease.
 func (w *world) Name(a netip.Addr) (capability.Host, bool) { return granted, a == w.addr }
 
-func clientTLS(ca *proxy.CA, protocol string) *tls.Config {
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca.CertPEM())
+// clientTLS trusts roots, or what the environment says where there are none.
+func clientTLS(roots *x509.CertPool, protocol string) *tls.Config {
 	return &tls.Config{
 		ServerName: granted, RootCAs: roots, NextProtos: []string{protocol}, ClientSessionCache: tls.NewLRUClientSessionCache(4),
 		CurvePreferences: []tls.CurveID{tls.X25519}, // post-quantum key shares cost much of the time there is

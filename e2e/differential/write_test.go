@@ -115,8 +115,8 @@ func (m *message) lines() [][2]string {
 	}
 	lines = append(lines, m.fields...)
 	lines = append(lines, m.framing()...)
-	if m.wrong["field twice"] {
-		lines = append(lines, lines[g.IntN(len(lines)+0)])
+	if m.wrong["field twice"] && len(lines) > 0 {
+		lines = append(lines, lines[g.IntN(len(lines))])
 	}
 	if m.wrong["many fields"] {
 		for i := range g.of2(100, 1500) {

@@ -1,5 +1,5 @@
 // A server that prints what it understood of each request, before it answers.
-const http = require("http"), https = require("https"), fs = require("fs"), crypto = require("crypto");
+const http = require("http"), http2 = require("http2"), fs = require("fs"), crypto = require("crypto");
 const [plain, secure, cert, key] = process.argv.slice(2);
 
 function resource(target) {
@@ -19,8 +19,8 @@ function handle(request, response) {
     const body = Buffer.concat(chunks);
     process.stdout.write(JSON.stringify({
       peer: request.socket.remoteAddress, method: request.method, target: request.url, path: resource(request.url),
-      host: request.headers.host || "", length: body.length, sum: crypto.createHash("sha256").update(body).digest("hex"),
-      complete, headers: Object.keys(request.headers),
+      host: request.headers.host || request.headers[":authority"] || "", length: body.length, sum: crypto.createHash("sha256").update(body).digest("hex"),
+      complete, headers: Object.keys(request.headers).filter((name) => name[0] !== ":"),
     }) + "\n");
   };
   request.on("data", (chunk) => chunks.push(chunk));
@@ -31,4 +31,4 @@ function handle(request, response) {
 
 const options = { maxHeaderSize: 1 << 17, keepAliveTimeout: 120000 };
 http.createServer(options, handle).listen(+plain, "127.0.0.1");
-https.createServer({ ...options, cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, handle).listen(+secure, "127.0.0.1");
+http2.createSecureServer({ ...options, allowHTTP1: true, cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, handle).listen(+secure, "127.0.0.1");

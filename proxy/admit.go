@@ -20,7 +20,7 @@ func (f *front) admit(l *link) {
 		f.admitTLS(l)
 	case err == nil && beginsMethod(first):
 		l.scheme = capability.HTTP
-		f.feed.put(&stream{Conn: l, link: l})
+		f.http1.feed.put(&stream{Conn: l, link: l})
 	default:
 		f.p.reject(l, err)
 	}

@@ -65,6 +65,8 @@ type Config struct {
 // Limits bound what one client can hold. A zero field means its default.
 type Limits struct {
 	HeaderBytes int           // of a request; default 64 KiB
+	HeaderCount int           // fields of a request; default 256
+	Streams     int           // open at once on one HTTP/2 connection; default 250
 	Connections int           // open at once on one front; default 16384
 	Handshake   time.Duration // from accept to the end of the TLS handshake; default 10 s
 	Header      time.Duration // for a request head; default 10 s
@@ -103,6 +105,8 @@ func (c Config) withDefaults() (Config, error) {
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		HeaderBytes: or(l.HeaderBytes, 64<<10),
+		HeaderCount: or(l.HeaderCount, 256),
+		Streams:     or(l.Streams, 250),
 		Connections: or(l.Connections, 16384),
 		Handshake:   or(l.Handshake, 10*time.Second),
 		Header:      or(l.Header, 10*time.Second),

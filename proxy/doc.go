@@ -5,7 +5,9 @@
 //
 //	transparent.go, explicit.go   accept
 //	admit.go, tls.go              tell TLS from HTTP, end TLS
-//	framing.go, identify.go       bytes -> capability.Request, or malformed
+//	framing.go, frames.go         find what has two readings, before net/http forgives
+//	                              (HTTP/1) or resets (HTTP/2) it without a word
+//	identify.go                   request -> capability.Request, or malformed
 //	handle.go                     authorise
 //	refuse.go or forward.go       answer; upstream.go dials, body.go streams,
 //	                              inspect.go rewrites
@@ -25,8 +27,8 @@
 // upstream certificates are always verified. Bodies stream in bounded memory.
 //
 // Non-guarantees: what an allowed body contains is looked at only where its grant has an
-// inspector; then it is held whole, up to the grant's maximum. A malformed HTTP/2
-// stream, and one with headers of four times their limit, is reset by net/http without
-// a record, because its handler never sees it.
+// inspector; then it is held whole, up to the grant's maximum. HTTP/2 streams over the
+// limit of open ones are refused by net/http without a record: the client may send them
+// again (RFC 9113 section 8.7).
 // WebSocket and other upgrades are refused.
 package proxy

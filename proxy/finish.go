@@ -75,10 +75,26 @@ func classify(err error) failure {
 // clientFailure says what an error of reading the body of r means. net/http does not
 // always pass on the error of the stream.
 func clientFailure(r *http.Request, err error) failure {
-	if s, ok := r.Context().Value(connKey{}).(*stream); ok && s.broke.Load() {
+	broke := false
+	switch c := r.Context().Value(connKey{}).(type) {
+	case *stream:
+		broke = c.broke.Load()
+	case *frames:
+		broke = c.broke.Load()
+	}
+	if broke {
 		return *denied(capability.MalformedRequest)
 	}
 	return failure{kind: errClientGone, cause: err}
+}
+
+// classify looks at the client, too: net/http cancels a request whose stream it resets.
+func (x *exchange) classify(err error) failure {
+	f := classify(err)
+	if f.kind == errClientGone {
+		return clientFailure(x.r, err)
+	}
+	return f
 }
 
 // fail notes f unless something went wrong before, and returns the first.

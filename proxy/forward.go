@@ -106,7 +106,7 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 func (x *exchange) RoundTrip(up *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
 	resp, err := x.p.pools.of(x.d.Grant).RoundTrip(up)
 	if err != nil {
-		return x.failure(classify(err)), nil
+		return x.failure(x.classify(err)), nil
 	}
 	return x.response(resp), nil
 }

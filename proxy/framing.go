@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -47,10 +48,12 @@ const (
 
 // violation is why the head with number index was not delivered.
 type violation struct {
-	index    int
+	index    int // on the connection; over HTTP/2 the number of the stream
 	reason   capability.Reason
-	tooLarge bool
+	status   int    // to answer with; 0: that of the reason
+	limit    string // that is exceeded
 	excerpt  string
+	decision capability.Decision // already on record, where it has an ID
 }
 
 // substitute stands for a head that was not delivered, so that the refusal is written
@@ -80,7 +83,7 @@ func (s *stream) Read(b []byte) (int, error) {
 		if progress {
 			continue
 		}
-		if err := s.fill(); err != nil {
+		if err := s.fill(); err != nil && !s.slow(err) {
 			return 0, err
 		}
 	}
@@ -140,6 +143,15 @@ func (s *stream) fill() error {
 	return err
 }
 
+// slow answers a head that did not come in its time.
+func (s *stream) slow(err error) bool {
+	if s.phase != inHead || len(s.buf) == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	s.violate(violation{reason: capability.TooSlow, limit: limitHeader})
+	return true
+}
+
 // advance judges what is in the buffer; no progress means that it needs more of it.
 func (s *stream) advance() (progress bool, err error) {
 	switch s.phase {
@@ -160,9 +172,9 @@ func (s *stream) advanceHead() bool {
 	if len(s.buf) == 0 {
 		return false
 	}
-	end := bytes.Index(s.buf, []byte("\r\n\r\n"))
-	if end < 0 && len(s.buf) > s.link.front.p.cfg.Limits.HeaderBytes {
-		s.violate(violation{reason: capability.MalformedRequest, tooLarge: true})
+	end, most := bytes.Index(s.buf, []byte("\r\n\r\n")), s.link.front.p.cfg.Limits.HeaderBytes
+	if end > most || end < 0 && len(s.buf) > most {
+		s.violate(tooLarge(limitHeaderBytes))
 		return true
 	}
 	if end < 0 && isTokenByte(s.buf[0]) {
@@ -172,11 +184,11 @@ func (s *stream) advanceHead() bool {
 		s.violate(violation{reason: capability.MalformedRequest})
 		return true
 	}
-	if end > s.link.front.p.cfg.Limits.HeaderBytes {
-		s.violate(violation{reason: capability.MalformedRequest, tooLarge: true})
+	h, reason := readHead(s.buf[:end+2], s.link)
+	if h.fields > s.link.front.p.cfg.Limits.HeaderCount {
+		s.violate(tooLarge(limitHeaderCount))
 		return true
 	}
-	h, reason := readHead(s.buf[:end+2], s.link)
 	if reason != capability.Granted {
 		s.violate(violation{reason: reason})
 		return true

@@ -2,27 +2,25 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
-	"net/http"
 	"sync"
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"scupper.dev/scupper/capability"
 )
 
-// front is one way in: a listener, the links that came from it, and the HTTP server
-// that gets those links whose bytes are HTTP.
+// front is one way in: a listener, the links that came from it, and the HTTP servers
+// that get those links whose bytes are HTTP.
 type front struct {
-	p      *Proxy
-	kind   capability.Front
-	server *http.Server
-	feed   *feed
+	p     *Proxy
+	kind  capability.Front
+	http1 *server
+	http2 *server
 
 	slots chan struct{}  // one for each connection that may be open
 	wait  sync.WaitGroup // links before HTTP
@@ -33,23 +31,12 @@ type front struct {
 
 func (p *Proxy) newFront(kind capability.Front) *front {
 	f := &front{
-		p: p, kind: kind, feed: newFeed(), links: make(map[*link]struct{}),
+		p: p, kind: kind, http1: p.newServer(), http2: p.newServer(), links: make(map[*link]struct{}),
 		slots: make(chan struct{}, p.cfg.Limits.Connections),
 	}
-	f.server = &http.Server{
-		Handler:                      http.HandlerFunc(p.handle),
-		TLSConfig:                    &tls.Config{NextProtos: []string{"h2", "http/1.1"}},
-		ReadHeaderTimeout:            p.cfg.Limits.Header,
-		IdleTimeout:                  p.cfg.Limits.Idle,
-		MaxHeaderBytes:               4 * p.cfg.Limits.HeaderBytes, // what net/http refuses is not recorded
-		DisableGeneralOptionsHandler: true,                         // OPTIONS * is for us to refuse and record
-		ConnContext:                  withConn,
-		ConnState:                    p.watch,
-		ErrorLog:                     p.cfg.ErrorLog,
-	}
-	if f.server.ErrorLog == nil {
-		f.server.ErrorLog = log.New(io.Discard, "", 0)
-	}
+	f.http1.Protocols.SetHTTP1(true)
+	// TLS has ended before net/http sees a connection.
+	f.http2.Protocols.SetUnencryptedHTTP2(true)
 	return f
 }
 
@@ -57,15 +44,14 @@ func (p *Proxy) newFront(kind capability.Front) *front {
 func (f *front) serve(ctx context.Context, ln net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- f.server.Serve(f.feed) }()
+	var serving errgroup.Group
+	serving.Go(f.http1.serve)
+	serving.Go(f.http2.serve)
 
 	err := f.accept(ctx, ln)
 	ln.Close()
 	f.end()
-	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
-		err = errors.Join(err, e)
-	}
+	err = errors.Join(err, serving.Wait())
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -119,7 +105,7 @@ func (f *front) open(conn net.Conn) {
 		return
 	}
 	if f.kind == capability.Explicit {
-		f.feed.put(&stream{Conn: l, link: l})
+		f.http1.feed.put(&stream{Conn: l, link: l})
 		return
 	}
 	f.openTransparent(l)
@@ -129,9 +115,8 @@ func (f *front) open(conn net.Conn) {
 func (f *front) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), f.p.cfg.Limits.Grace)
 	defer cancel()
-	if f.server.Shutdown(ctx) != nil {
-		f.server.Close()
-	}
+	f.wait.Go(func() { f.http2.end(ctx) })
+	f.http1.end(ctx)
 	f.mu.Lock()
 	f.ended = true
 	left := make([]*link, 0, len(f.links))
@@ -161,37 +146,3 @@ func (f *front) drop(l *link) {
 	defer f.mu.Unlock()
 	delete(f.links, l)
 }
-
-// feed is a listener whose connections are put into it.
-type feed struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newFeed() *feed { return &feed{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-// put hands conn to the HTTP server, or closes it when that has ended.
-func (f *feed) put(conn net.Conn) {
-	select {
-	case f.conns <- conn:
-	case <-f.done:
-		conn.Close()
-	}
-}
-
-func (f *feed) Accept() (net.Conn, error) {
-	select {
-	case c := <-f.conns:
-		return c, nil
-	case <-f.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (f *feed) Close() error {
-	f.once.Do(func() { close(f.done) })
-	return nil
-}
-
-func (f *feed) Addr() net.Addr { return &net.TCPAddr{} }

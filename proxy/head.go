@@ -17,7 +17,7 @@ type head struct {
 	line            requestLine
 	host            []byte
 	hosts, lengths  int
-	codings         int
+	codings, fields int
 	coding, declare []byte
 }
 
@@ -82,6 +82,7 @@ func isField(line []byte) bool {
 func (h *head) note(line []byte) {
 	i := bytes.IndexByte(line, ':')
 	name, value := line[:i], bytes.Trim(line[i+1:], " \t")
+	h.fields++
 	switch {
 	case is(name, "host"):
 		h.host = value

@@ -2,12 +2,10 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,33 +106,23 @@ func linkOf(r *http.Request) *link {
 
 // violationOf is the violation that r stands for, nil for an ordinary request.
 func violationOf(r *http.Request, l *link) *violation {
-	s, ok := r.Context().Value(connKey{}).(*stream)
-	if !ok {
-		return l.violation2(r)
+	switch c := r.Context().Value(connKey{}).(type) {
+	case *stream:
+		n := l.served
+		l.served++
+		return c.violation(n)
+	case *frames:
+		return c.violation(r.Host)
 	}
-	n := l.served
-	l.served++
-	return s.violation(n)
-}
-
-// violation2 finds the one thing about an HTTP/2 head that net/http leaves to us: how
-// long it is.
-func (l *link) violation2(r *http.Request) *violation {
-	size := int64(len(r.Method)+len(r.RequestURI)+len(r.Host)) + headerSize(r.Header)
-	if size <= int64(l.front.p.cfg.Limits.HeaderBytes) {
-		return nil
-	}
-	path, _, _ := strings.Cut(r.RequestURI, "?") // queries are not recorded in the clear
-	return &violation{reason: capability.MalformedRequest, tooLarge: true, excerpt: excerpt(path)}
+	return nil
 }
 
 func linkUnder(c net.Conn) *link {
 	switch c := c.(type) {
 	case *stream:
 		return c.link
-	case *tls.Conn:
-		l, _ := c.NetConn().(*link)
-		return l
+	case *frames:
+		return c.link
 	}
 	return nil
 }

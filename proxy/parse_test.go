@@ -3,13 +3,13 @@ package proxy
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"scupper.dev/scupper/capability"
 )
@@ -248,9 +248,11 @@ func TestHeaders(t *testing.T) {
 	t.Run("a head that never ends", func(t *testing.T) {
 		w := newWorld(t, nil)
 		c := w.inside()
-		fmt.Fprint(c, "GET /public/a HTTP/1.1\r\nHost: x\r\n")
+		if status, _ := w.say(c, "GET /public/a HTTP/1.1\r\nHost: x\r\n"); status != 408 {
+			t.Errorf("got %d, want 408", status)
+		}
 		ended(t, c)
-		w.refused(capability.MalformedRequest)
+		w.refused(capability.TooSlow)
 	})
 }
 
@@ -296,3 +298,5 @@ type readConn struct {
 }
 
 func (c readConn) Read(b []byte) (int, error) { return c.from.Read(b) }
+
+func (readConn) SetReadDeadline(time.Time) error { return nil }

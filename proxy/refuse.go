@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -30,16 +31,24 @@ func refuse(w http.ResponseWriter, r *http.Request, d capability.Decision) {
 
 // refuseViolation answers a head that had no single reading.
 func (p *Proxy) refuseViolation(w http.ResponseWriter, r *http.Request, l *link, v *violation) {
+	d := v.decision
+	if d.ID == "" {
+		d = p.recordViolation(r, l, v)
+	}
+	if l.http2 {
+		w.Header().Set("Connection", "close") // net/http makes a GOAWAY of it
+	}
+	refuseWith(w, r, d, cmp.Or(v.status, statusOf(d.Reason)))
+}
+
+func (p *Proxy) recordViolation(r *http.Request, l *link, v *violation) capability.Decision {
 	req := l.request(capability.KindHTTP)
-	req.Protocol, req.Excerpt = r.Proto, v.excerpt
-	reason, status := v.reason, statusOf(v.reason)
+	req.Protocol, req.Excerpt, req.Limit = r.Proto, v.excerpt, v.limit
+	reason := v.reason
 	if l.malformed() == capability.NotTLS {
 		reason = capability.NotTLS
 	}
-	if v.tooLarge {
-		status = http.StatusRequestHeaderFieldsTooLarge
-	}
-	refuseWith(w, r, p.cfg.Authority.Refuse(req, reason), status)
+	return p.cfg.Authority.Refuse(req, reason)
 }
 
 func refuseWith(w http.ResponseWriter, r *http.Request, d capability.Decision, status int) {
@@ -79,6 +88,8 @@ func statusOf(reason capability.Reason) int {
 		return http.StatusMisdirectedRequest
 	case reason == capability.BodyTooLarge:
 		return http.StatusRequestEntityTooLarge
+	case reason == capability.TooSlow:
+		return http.StatusRequestTimeout
 	case reason == capability.LimitExceeded:
 		return http.StatusTooManyRequests
 	}

@@ -58,10 +58,10 @@ func (f *front) admitTLS(l *link) {
 		return
 	}
 	if l.http2 = conn.ConnectionState().NegotiatedProtocol == "h2"; l.http2 {
-		f.feed.put(conn)
+		f.http2.feed.put(newFrames(conn, l))
 		return
 	}
-	f.feed.put(&stream{Conn: conn, link: l})
+	f.http1.feed.put(&stream{Conn: conn, link: l})
 }
 
 func (p *Proxy) handshake(conn *tls.Conn, l *link) error {

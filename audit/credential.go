@@ -23,22 +23,22 @@ func newKey() []byte {
 	return key
 }
 
-// foreign describes the credentials that r carries against the grant of d.
-func (g *Guard) foreign(r *capability.Request, d capability.Decision) (out []Foreign) {
-	if r.Kind != capability.KindHTTP {
+// foreign describes the credentials that the request carries against its grant.
+func (g *Guard) foreign(j judged) (out []Foreign) {
+	if j.r.Kind != capability.KindHTTP {
 		return nil
 	}
-	for _, f := range g.policy.Load().Foreign(r, d, g.key) {
+	for _, f := range j.policy.Foreign(j.r, j.d, g.key) {
 		out = append(out, Foreign{In: string(f.In), Name: escaped(f.Name, maxName), Fingerprint: f.Fingerprint})
 	}
 	return out
 }
 
-// places is where r carries them: requests with a credential in different places are
+// places is where the request carries them: requests with a credential in different places are
 // not equal.
-func (g *Guard) places(r *capability.Request, d capability.Decision) string {
+func (g *Guard) places(j judged) string {
 	var b strings.Builder
-	for _, f := range g.foreign(r, d) {
+	for _, f := range g.foreign(j) {
 		b.WriteString(f.In + " " + f.Name + "\n")
 	}
 	return b.String()

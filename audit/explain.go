@@ -48,8 +48,8 @@ func Explain(dir, id string) (*Explanation, error) {
 		Limit: r.Limit, Times: f.Times, Grant: r.Grant, Position: r.Position, Preset: r.Preset, Mismatch: r.Mismatch, Smallest: r.Smallest,
 	}
 	if f.Start != nil {
-		e.Policy, e.Hash = f.Start.Policy, f.Start.PolicyHash
-		e.Line = policyLine(dir, r.ID[:runLength], f.Start, r.Position)
+		e.Policy, e.Hash = f.Start.Policy, judgedBy(dir, r, f.Start)
+		e.Line = policyLine(dir, r.ID[:runLength], e, r.Position)
 	}
 	e.Outcome = outcome(f)
 	return e, nil
@@ -70,12 +70,12 @@ func outcome(f *Found) string {
 
 // policyLine is the line that position names in the policy text of the run; empty
 // when position is in another file.
-func policyLine(dir, run string, s *Start, position string) string {
+func policyLine(dir, run string, e *Explanation, position string) string {
 	file, line, ok := splitPosition(position)
-	if !ok || filepath.Base(file) != filepath.Base(s.Policy) || strings.Trim(s.PolicyHash, "0123456789abcdef") != "" {
+	if !ok || filepath.Base(file) != filepath.Base(e.Policy) || strings.Trim(e.Hash, hexDigits) != "" {
 		return ""
 	}
-	text, err := os.ReadFile(policyFile(dir, run, s.PolicyHash))
+	text, err := os.ReadFile(policyFile(dir, run, e.Hash))
 	if err != nil {
 		return ""
 	}

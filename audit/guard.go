@@ -2,10 +2,7 @@ package audit
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -58,7 +55,8 @@ func (c *Config) setDefaults() {
 type Guard struct {
 	config  Config
 	run     string
-	policy  atomic.Pointer[capability.Policy]
+	policy  atomic.Pointer[inForce]
+	several atomic.Bool // more than one policy has been in force
 	log     *log
 	ledger  *ledger
 	repeats *repeats
@@ -82,10 +80,9 @@ func New(c Config) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash := sha256.Sum256(c.PolicyText)
-	digest := hex.EncodeToString(hash[:])
-	if err := os.WriteFile(policyFile(c.Dir, run, digest), c.PolicyText, 0o600); err != nil {
-		return nil, fmt.Errorf("keep policy text: %w", err)
+	digest := digestOf(c.PolicyText)
+	if err := keepPolicy(c.Dir, run, digest, c.PolicyText); err != nil {
+		return nil, err
 	}
 	f, err := createSegment(segmentFile(c.Dir, run))
 	if err != nil {
@@ -96,17 +93,13 @@ func New(c Config) (*Guard, error) {
 
 func segmentFile(dir, run string) string { return filepath.Join(dir, run, "000001.jsonl") }
 
-func policyFile(dir, run, hash string) string {
-	return filepath.Join(dir, run, "policy-"+hash+".hcl")
-}
-
 func start(c Config, run, hash string, f file) (*Guard, error) {
 	g := &Guard{
 		config: c, run: run, log: newLog(run, f, c.Now, c.WriteTimeout),
 		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(), key: newKey(),
 		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	g.policy.Store(c.Policy)
+	g.policy.Store(&inForce{Policy: c.Policy, hash: hash})
 	err := g.log.append(&Record{Event: RunStarted, Run: &Start{
 		ID: run, Scupper: c.Version, Policy: c.PolicyPath, PolicyHash: hash, Role: c.Role, Command: c.Command,
 		Controls: c.Controls, Overrides: c.Overrides, User: c.User, PID: os.Getpid(),
@@ -167,17 +160,18 @@ func (g *Guard) spent() bool { return g.log.written.Load() >= g.config.Budget }
 func (g *Guard) Authorize(r *capability.Request) capability.Decision {
 	now := g.config.Now()
 	r = timed(r, now)
-	d := g.policy.Load().Decide(r)
-	if !d.Allowed() {
-		return g.once(r, d, "", 1)
+	j := g.policy.Load().judge(r)
+	if !j.d.Allowed() {
+		return g.once(j, 1)
 	}
-	if limit := g.ledger.take(r, d.Grant, now); limit != "" {
-		return g.once(r, d.Refused(capability.LimitExceeded), limit, 1)
+	if j.limit = g.ledger.take(r, j.d.Grant, now); j.limit != "" {
+		j.d = j.d.Refused(capability.LimitExceeded)
+		return g.once(j, 1)
 	}
 	if r.Kind == capability.KindName {
-		return g.once(r, d, "", 1)
+		return g.once(j, 1)
 	}
-	d, _ = g.record(r, d, "")
+	d, _ := g.record(j)
 	if !d.Allowed() {
 		g.ledger.giveBack(r, d.Grant)
 	}
@@ -198,23 +192,23 @@ func timed(r *capability.Request, now time.Time) *capability.Request {
 // grant that would have covered r stays named.
 func (g *Guard) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
 	r = timed(r, g.config.Now())
+	p := g.policy.Load()
 	if reason.Malformed() {
-		return g.once(r, capability.Deny(reason), "", 1)
+		return g.once(judged{policy: p, r: r, d: capability.Deny(reason)}, 1)
 	}
-	return g.once(r, g.policy.Load().Decide(r).Refused(reason), "", 1)
+	return g.once(judged{policy: p, r: r, d: p.Decide(r).Refused(reason)}, 1)
 }
 
 // Packet records n packets of a protocol that no enforcer speaks. Above a number of
 // different ones a second, the rest is counted in one record. The zero AddrPort
 // stands for packets of which nothing is known.
 func (g *Guard) Packet(protocol string, to netip.AddrPort, n int64) capability.Decision {
-	r := packet(protocol, to)
-	d := g.policy.Load().Decide(r)
-	if !g.repeats.admitPacket(likenessOf(r, d)) {
-		r = packet(protocol, netip.AddrPort{})
+	j := g.policy.Load().judge(packet(protocol, to))
+	if !g.repeats.admitPacket(likenessOf(j)) {
+		j.r = packet(protocol, netip.AddrPort{})
 	}
-	r.Time = g.config.Now()
-	return g.once(r, d, "", n)
+	j.r.Time = g.config.Now()
+	return g.once(j, n)
 }
 
 // Spend counts bytes that are about to pass under d. It is false when they must not

@@ -17,15 +17,16 @@ type Event string
 
 // The events of a run.
 const (
-	RunStarted   Event = "run_started"   // Record.Run says what runs under which policy
-	Decided      Event = "decision"      // one request and its decision
-	Repeated     Event = "repeated"      // Count more requests equal to that of Decision
-	Ended        Event = "outcome"       // what happened after the allowing Decision
-	Withdrawn    Event = "withdrawn"     // Decision was written too late: its request was denied
-	Gap          Event = "gap"           // Count records could not be written
-	BudgetSpent  Event = "budget_spent"  // no further request is decided in this run
-	LimitReached Event = "limit_reached" // the command came up against a limit of the run
-	RunEnded     Event = "run_ended"     // Record.Summary has the totals
+	RunStarted    Event = "run_started"    // Record.Run says what runs under which policy
+	Decided       Event = "decision"       // one request and its decision
+	Repeated      Event = "repeated"       // Count more requests equal to that of Decision
+	Ended         Event = "outcome"        // what happened after the allowing Decision
+	Withdrawn     Event = "withdrawn"      // Decision was written too late: its request was denied
+	Gap           Event = "gap"            // Count records could not be written
+	BudgetSpent   Event = "budget_spent"   // no further request is decided in this run
+	LimitReached  Event = "limit_reached"  // the command came up against a limit of the run
+	PolicyChanged Event = "policy_changed" // Record.Change says from what to what, or that the old one stays
+	RunEnded      Event = "run_ended"      // Record.Summary has the totals
 )
 
 // Record is one line of the log. Which fields are set depends on the event; their
@@ -64,6 +65,8 @@ type Record struct {
 	Mismatch string      `json:"mismatch,omitempty"` // what did not match
 	Smallest string      `json:"smallest,omitempty"` // the smallest grant that would permit it
 
+	Policy string `json:"policy,omitempty"` // that judged: the first digits of its hash, once there was more than one
+
 	Status   int    `json:"status,omitempty"`
 	Sent     int64  `json:"sent,omitempty"`
 	Received int64  `json:"received,omitempty"`
@@ -74,6 +77,7 @@ type Record struct {
 	Says     string `json:"says,omitempty"` // of a limit of the run, one sentence
 
 	Run     *Start   `json:"run,omitempty"`
+	Change  *Change  `json:"change,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
 }
 
@@ -103,6 +107,14 @@ type Start struct {
 	Overrides  []string `json:"overrides,omitempty"`
 	User       string   `json:"user"`
 	PID        int      `json:"pid"`
+}
+
+// Change is a new policy in the course of a run.
+type Change struct {
+	From    string `json:"from"`              // hash of the policy that was in force
+	To      string `json:"to"`                // of the new text
+	Refused string `json:"refused,omitempty"` // why it is not in force: the old one stays
+	Note    string `json:"note,omitempty"`    // what of it has no effect in this run
 }
 
 // stamp is what only the writer knows of a record.

@@ -21,11 +21,15 @@ type likeness struct {
 	port             uint16
 	method, path     string
 	protocol, detail string
+	policy           string // hash of the one that judged
+	limit            string // of the run
 	shape            string // of a refused request: what else a grant would have to name
 }
 
-func likenessOf(r *capability.Request, d capability.Decision) likeness {
+func likenessOf(j judged) likeness {
+	r, d := j.r, j.d
 	k := likeness{
+		policy: j.policy.hash, limit: r.Limit,
 		kind: r.Kind, verdict: d.Allowed(), reason: d.Reason, host: string(r.Host), port: r.Port,
 		method: escaped(r.Method, maxWord), path: capped(r.Path.String(), maxPath), detail: escaped(r.Excerpt, maxExcerpt),
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 
 	"scupper.dev/scupper/capability"
@@ -8,18 +9,22 @@ import (
 
 // record writes the record of d and answers d with its ID, or the denial that takes
 // its place when there can be no record.
-func (g *Guard) record(r *capability.Request, d capability.Decision, limit string) (capability.Decision, *Record) {
+func (g *Guard) record(j judged) (capability.Decision, *Record) {
+	d := j.d
 	if g.spent() {
 		g.overspend()
 	}
 	if reason := g.Cause(); reason != capability.Undecided {
 		return d.Refused(reason), nil
 	}
-	rec := describe(r, d)
-	rec.Limit = limit
+	rec := describe(j.r, d)
+	rec.Limit = cmp.Or(j.limit, j.r.Limit)
+	if g.several.Load() {
+		rec.Policy = short(j.policy.hash)
+	}
 	if !d.Allowed() {
-		describeDenial(rec, g.policy.Load(), r, d)
-		rec.Foreign = g.foreign(r, d)
+		describeDenial(rec, j.policy.Policy, j.r, d)
+		rec.Foreign = g.foreign(j)
 	}
 	if err := g.log.append(rec); err != nil {
 		if errors.Is(err, errClosed) {
@@ -29,7 +34,7 @@ func (g *Guard) record(r *capability.Request, d capability.Decision, limit strin
 	}
 	d.ID = rec.ID
 	if d.Allowed() {
-		g.totals.allowed(r, d)
+		g.totals.allowed(j.r, d)
 	}
 	return d, rec
 }
@@ -43,16 +48,16 @@ func (g *Guard) overspend() {
 }
 
 // once records the first of equal requests and counts the others, n at a time.
-func (g *Guard) once(r *capability.Request, d capability.Decision, limit string, n int64) capability.Decision {
-	k := likenessOf(r, d)
-	if d.Reason == capability.ForeignCredential {
-		k.shape += g.places(r, d)
+func (g *Guard) once(j judged, n int64) capability.Decision {
+	k := likenessOf(j)
+	if j.d.Reason == capability.ForeignCredential {
+		k.shape += g.places(j)
 	}
 	e, first := g.repeats.enter(k)
 	if !first {
-		return g.again(r.Kind, e, d, n)
+		return g.again(j.r.Kind, e, j.d, n)
 	}
-	d, rec := g.record(r, d, limit)
+	d, rec := g.record(j)
 	var f *Cause
 	if rec != nil && !d.Allowed() {
 		f = g.totals.newCause(rec)
@@ -62,7 +67,7 @@ func (g *Guard) once(r *capability.Request, d capability.Decision, limit string,
 		g.repeats.add(e, n-1)
 	}
 	if !d.Allowed() {
-		g.totals.denied(r.Kind, f, n)
+		g.totals.denied(j.r.Kind, f, n)
 	}
 	return d
 }

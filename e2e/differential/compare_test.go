@@ -46,6 +46,7 @@ func (w *world) try(s sample) []string {
 		return []string{err.Error()}
 	}
 	w.tally.add(t)
+	w.granted = grants
 	got, found := w.collect(s, grants)
 	if len(found) == 0 {
 		return nil

@@ -109,6 +109,7 @@ type world struct {
 	stop    context.CancelFunc
 	served  []chan error
 	tally   tally
+	granted []grant // of the last sample
 	failed  []grant // that broke off and have no entry yet
 }
 

@@ -119,7 +119,7 @@ func (j *judgement) header(name string, values []string) {
 	switch {
 	case len(values) == 0:
 	case j.c.ownsHeader(name):
-		if len(values) != 1 || !j.c.holds(values[0]) {
+		if !j.c.Strip && (len(values) != 1 || !j.c.holds(values[0])) {
 			j.refuse(values)
 		}
 	case isCredentialHeader(name):
@@ -146,7 +146,7 @@ func (j *judgement) parameter(q Query, i int) {
 	p := &q[i]
 	switch {
 	case j.c.ownsParameter(p.Name):
-		if p.Value != j.c.placeholder || p.Value == "" || q.repeats(i) {
+		if !j.c.Strip && (p.Value != j.c.placeholder || p.Value == "" || q.repeats(i)) {
 			j.refuse([]string{p.Value})
 		}
 	case isCredentialParameter(p.Name):

@@ -50,7 +50,7 @@ func (s Source) run(ctx context.Context, o Options) (reading, error) {
 	case err != nil:
 		return reading{}, cause(withoutArguments(err))
 	}
-	return parseAnswer(out.Bytes(), o.Now())
+	return parseAnswer(out.text.Bytes(), o.Now())
 }
 
 // withoutArguments keeps what an error of os/exec says about how it ended.
@@ -68,17 +68,17 @@ func withoutArguments(err error) error {
 
 // limited holds what a command prints, up to a limit.
 type limited struct {
-	bytes.Buffer
+	text bytes.Buffer
 	over bool
 }
 
 // Write takes everything, so that the command does not fail of it.
 func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxAnswer {
+	if l.text.Len()+len(p) > maxAnswer {
 		l.over = true
 		return len(p), nil
 	}
-	return l.Buffer.Write(p)
+	return l.text.Write(p)
 }
 
 // answer is what a command may print. Several names are in use for one thing.

@@ -8,16 +8,23 @@ import (
 
 // Secret is a value that does not print. The zero Secret is empty.
 type Secret struct {
-	name  string
-	value string
+	name string
+	// A pointer: fmt looks into structs on its own for %p, and for fields that are not
+	// exported, and prints what it finds there.
+	value *string
 }
 
 // NewSecret is the secret of the credential with that name.
-func NewSecret(name, value string) Secret { return Secret{name, value} }
+func NewSecret(name, value string) Secret { return Secret{name, &value} }
 
 // Reveal is the value. It is the one way to it: whoever calls this answers for where
 // the value goes.
-func (s Secret) Reveal() string { return s.value }
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
 
 // Name is the name of the credential.
 func (s Secret) Name() string { return s.name }

@@ -1,0 +1,23 @@
+// Package redact keeps the secrets of a run from coming back: it hides them in what an
+// origin answers and in what is printed.
+//
+//	r := redact.New(set.Secrets)
+//	r.Ask(up.Header)          // only codings that can be read, no short ranges
+//	err := r.Response(resp)   // header and body, decoded; trailers with r.Header
+//	log.Print(r.Text(message))
+//
+// Guarantees: of a secret of eight bytes or more nothing is left of the secret itself,
+// of its base64 in either alphabet at each alignment, or of its hexadecimal, in either
+// case; nor where any of these is written with percent escapes, escapes of JSON or
+// JavaScript, or entities of HTML, of all characters or of some. Nor is there the first
+// half of such a form, or its first third at the end of a body. Each hidden byte
+// becomes one asterisk; every other byte stays as it is. Of a stream nothing is held
+// back but an end that is the beginning of a form. Memory is bounded by the secrets'
+// lengths.
+//
+// Non-guarantees: an origin that changes the secret otherwise (encrypts, reverses,
+// splits it, escapes it twice, breaks its base64 into lines) gives it away. So do up to
+// two bytes at either end of base64, in whose characters neighbours have a part.
+// Secrets of less than eight bytes are not looked for: they cannot be told from other
+// text.
+package redact

@@ -1,0 +1,127 @@
+package redact
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"scupper.dev/scupper/credential"
+)
+
+// Redactor hides the secrets of one run. Its methods are safe for concurrent use.
+type Redactor struct {
+	secrets func() []credential.Secret
+
+	mu    sync.Mutex
+	known []string
+	forms *automaton
+	names *automaton // for header names, whose case gets lost
+}
+
+// New hides what secrets returns, which is asked each time anew: credentials are
+// renewed.
+func New(secrets func() []credential.Secret) *Redactor { return &Redactor{secrets: secrets} }
+
+// automata are made anew when there are other secrets.
+func (r *Redactor) automata() (forms, names *automaton) {
+	var now []string
+	for _, s := range r.secrets() {
+		now = append(now, s.Reveal())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Equal(now, r.known) {
+		all := allForms(now)
+		r.known, r.forms, r.names = now, newAutomaton(all), newAutomaton(lowerCase(all))
+	}
+	return r.forms, r.names
+}
+
+func lowerCase(forms []string) []string {
+	out := make([]string, len(forms))
+	for i, f := range forms {
+		out[i] = strings.ToLower(f)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Text is s with all secrets hidden: for messages, errors and logs.
+func (r *Redactor) Text(s string) string {
+	forms, _ := r.automata()
+	return forms.text(s)
+}
+
+func (a *automaton) text(s string) string {
+	if a == nil {
+		return s
+	}
+	st := newStream(a)
+	out := string(st.Next([]byte(s)))
+	return out + string(st.End())
+}
+
+// Reader is src with all secrets hidden. What src gives is passed on at once, but for
+// an end that may be the beginning of a form; when src fails, that is never passed on.
+func (r *Redactor) Reader(src io.Reader) io.Reader {
+	forms, _ := r.automata()
+	return &reader{src: src, stream: newStream(forms)}
+}
+
+// Writer is w with all secrets hidden in each write: for loggers, which write a message
+// at a time.
+func (r *Redactor) Writer(w io.Writer) io.Writer { return &writer{r, w} }
+
+// Header hides secrets in the values of h and leaves out headers with one in their
+// name.
+func (r *Redactor) Header(h http.Header) {
+	forms, names := r.automata()
+	for name, values := range h {
+		if lower := strings.ToLower(name); names.text(lower) != lower {
+			delete(h, name)
+			continue
+		}
+		for i, v := range values {
+			values[i] = forms.text(v)
+		}
+	}
+}
+
+type writer struct {
+	r *Redactor
+	w io.Writer
+}
+
+// Write is of len(message) where the whole got out.
+func (w *writer) Write(message []byte) (int, error) {
+	if _, err := io.WriteString(w.w, w.r.Text(string(message))); err != nil {
+		return 0, err
+	}
+	return len(message), nil
+}
+
+type reader struct {
+	src    io.Reader
+	stream *Stream
+	left   []byte // to be returned before anything is read
+	err    error  // of src
+}
+
+// Read blocks until there is something to pass on.
+func (r *reader) Read(p []byte) (int, error) {
+	for len(r.left) == 0 && r.err == nil && len(p) > 0 {
+		n, err := r.src.Read(p)
+		r.left, r.err = r.stream.Next(p[:n]), err
+		if err == io.EOF {
+			r.left = append(slices.Clip(r.left), r.stream.End()...)
+		}
+	}
+	n := copy(p, r.left)
+	if r.left = r.left[n:]; len(r.left) == 0 {
+		r.left = nil
+		return n, r.err
+	}
+	return n, nil
+}

@@ -1,0 +1,126 @@
+package redact
+
+import "slices"
+
+// spelling reads a text as its escapes spell it, and knows where in the text each
+// character was.
+type spelling struct {
+	state      uint32
+	places     []int  // where the characters of the state's text begin
+	unfinished []byte // the end of the text, if an escape may begin there
+	end        int    // where the last character ends
+
+	text  []byte
+	marks []mark
+}
+
+// mark says that the character at to, and those behind it up to the next mark, are
+// those from place on.
+type mark struct{ to, place int }
+
+// start begins in the middle of a text in which there was no escape: the text of state
+// is what stands between from and end.
+func (v *spelling) start(state uint32, from, end int) {
+	v.state, v.unfinished, v.end, v.places = state, v.unfinished[:0], end, v.places[:0]
+	for i := from; i < end; i++ {
+		v.places = append(v.places, i)
+	}
+}
+
+// scan goes on with text[from:]. It returns how many bytes at the end it wants to see
+// again, and what is to be hidden.
+func (v *spelling) scan(a *automaton, text []byte, from int) (keep int, spans []span) {
+	v.begin()
+	v.read(text[from:], from)
+	v.state, spans = a.scan(v.state, v.text, len(v.places), nil)
+	v.end = len(text) - len(v.unfinished)
+	for i, s := range spans {
+		spans[i] = span{v.place(s.from), v.place(s.to)}
+	}
+	first := len(v.text) - int(a.states[v.state].length)
+	v.places = v.places[:0]
+	for i := first; i < len(v.text); i++ {
+		v.places = append(v.places, v.place(i))
+	}
+	return len(text) - v.place(first), spans
+}
+
+// begin puts characters in the place of those of the state, which are not read again.
+func (v *spelling) begin() {
+	v.text, v.marks = slices.Grow(v.text[:0], len(v.places))[:len(v.places)], v.marks[:0]
+	for i, p := range v.places {
+		v.marks = append(v.marks, mark{i, p})
+	}
+}
+
+// read spells piece, which begins at from.
+func (v *spelling) read(piece []byte, from int) {
+	from -= len(v.unfinished)
+	piece = append(v.unfinished, piece...)
+	v.unfinished = nil
+	v.marks = append(v.marks, mark{len(v.text), from})
+	f := newFinder(piece)
+	for i := 0; i < len(piece); {
+		next := f.next(i)
+		v.text = append(v.text, piece[i:next]...)
+		if next == len(piece) {
+			break
+		}
+		size := v.escape(piece[next:], from+next)
+		if size < 0 {
+			v.unfinished = slices.Clone(piece[next:])
+			break
+		}
+		i = next + size
+	}
+}
+
+// escape spells what b begins with: an escape, or one character. It returns how many
+// bytes that is; less than 0: it cannot be told yet.
+func (v *spelling) escape(b []byte, place int) int {
+	to := len(v.text)
+	spelt, size, unfinished := unescape(v.text, b)
+	switch {
+	case unfinished:
+		return -1
+	case size == 0:
+		v.text = append(v.text, b[0])
+		return 1
+	}
+	v.text = spelt
+	for ; to < len(v.text); to++ {
+		v.marks = append(v.marks, mark{to, place})
+	}
+	v.marks = append(v.marks, mark{to, place + size})
+	return size
+}
+
+// place is where character i begins.
+func (v *spelling) place(i int) int {
+	k, found := slices.BinarySearchFunc(v.marks, i, func(m mark, i int) int { return m.to - i })
+	if !found {
+		k--
+	}
+	// Of several marks for one character the last counts.
+	for k+1 < len(v.marks) && v.marks[k+1].to == i {
+		k++
+	}
+	return v.marks[k].place + i - v.marks[k].to
+}
+
+// rebase makes places count from by on.
+func (v *spelling) rebase(by int) {
+	for i := range v.places {
+		v.places[i] -= by
+	}
+	v.end -= by
+}
+
+// last is what is to be hidden where the text ends.
+func (v *spelling) last(a *automaton) span {
+	n := int(a.states[v.state].last)
+	if n == 0 {
+		return span{}
+	}
+	return span{v.places[len(v.places)-n], v.end}
+}

@@ -143,6 +143,7 @@ func runSandboxed(t *testing.T, k keys, o *origin, samples []wire) []byte {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(os.Getenv(builtVar), "scupper"), append(args, "--", "./client")...)
 	cmd.Stdin, cmd.Dir = bytes.NewReader(input), filepath.Join(dir, "work")
+	cmd.Env = append(os.Environ(), "HOME="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("run the client in a sandbox: %v\n%.4000s", err, out)

@@ -12,7 +12,7 @@ const recordHandshake = 0x16
 // admit looks at the first byte of a link whose destination is known and either ends
 // TLS on it, hands it on as HTTP, or closes it with a record.
 func (f *front) admit(l *link) {
-	l.granted, _ = f.p.cfg.Policy().Endpoint(l.host, l.port)
+	l.settle()
 	first, err := l.peek(f.p.patience(l))
 	switch {
 	case err == nil && first == recordHandshake:

@@ -30,6 +30,7 @@ type exchange struct {
 	status         int
 	stripped       int
 	failed         atomic.Pointer[failure] // the first thing that went wrong
+	stop           context.CancelFunc      // ends the way upstream
 }
 
 type exchangeKey struct{}
@@ -40,15 +41,17 @@ func exchangeOf(r *http.Request) *exchange {
 }
 
 // forward sends an allowed request upstream, through goproxy's pipeline, and the
-// answer back.
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Request, d capability.Decision) {
-	x := &exchange{p: p, w: w, r: r, q: q, d: d}
+// answer back. begun is the number of changes of the policy when it was judged.
+func (x *exchange) forward(begun int64) {
 	defer x.finish()
 	if !x.prepareBody() {
 		x.answerFailure()
 		return
 	}
 	up := x.request()
+	defer x.stop()
+	x.p.live.enter(x, begun)
+	defer x.p.live.leave(x)
 	if up.URL.Opaque == "" {
 		x.fail(*denied(capability.PathNotGranted)) // net/url would make "/" of it
 	}
@@ -56,7 +59,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, q *capability.Re
 		x.answerFailure()
 		return
 	}
-	p.pipe.ServeHTTP(w, up)
+	x.p.pipe.ServeHTTP(x.w, up)
 	if x.failed.Load() != nil && x.status != 0 {
 		panic(http.ErrAbortHandler) // the way net/http has to let the client see a cut
 	}
@@ -79,8 +82,7 @@ func (x *exchange) request() *http.Request {
 	if x.body != nil && x.length != 0 { // a length of 0 would mean that it is unknown
 		up.Body, up.ContentLength = x.body, x.length
 	}
-	ctx := context.WithValue(x.r.Context(), exchangeKey{}, x)
-	return up.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.gotConn}))
+	return up.WithContext(httptrace.WithClientTrace(x.interruptible(), &httptrace.ClientTrace{GotConn: x.gotConn}))
 }
 
 // dropNominated removes what the client declared to be for this connection only (RFC

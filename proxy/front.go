@@ -44,6 +44,8 @@ func (p *Proxy) newFront(kind capability.Front) *front {
 func (f *front) serve(ctx context.Context, ln net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
+	f.p.live.open(f)
+	defer f.p.live.closed(f)
 	var serving errgroup.Group
 	serving.Go(f.http1.serve)
 	serving.Go(f.http2.serve)

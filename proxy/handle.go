@@ -26,10 +26,12 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, p.cfg.Authority.Refuse(req, reason))
 		return
 	}
+	begun := p.live.changes.Load()
 	d := p.cfg.Authority.Authorize(req)
 	if !d.Allowed() {
 		refuse(w, r, d)
 		return
 	}
-	p.forward(w, r, req, d)
+	x := &exchange{p: p, w: w, r: r, q: req, d: d}
+	x.forward(begun)
 }

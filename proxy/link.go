@@ -23,6 +23,7 @@ type link struct {
 	addr    netip.Addr        // the address the client used; transparent only
 	scheme  capability.Scheme // what the bytes are: https once TLS ended here
 	granted capability.Scheme // what the endpoint speaks; empty when there is none
+	settled atomic.Bool       // granted is set
 
 	prefix  []byte            // read already, to be read again
 	reason  capability.Reason // why the TLS handshake is being refused

@@ -21,6 +21,7 @@ import (
 type Proxy struct {
 	cfg      Config
 	pools    *pools
+	live     *live
 	buffers  *sync.Pool
 	held     *semaphore.Weighted // for bodies under inspection
 	pipe     *goproxy.ProxyHttpServer
@@ -35,7 +36,7 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{cfg: cfg, pools: newPools(cfg), buffers: newBuffers(), held: semaphore.NewWeighted(int64(cfg.Limits.Held))}
+	p := &Proxy{cfg: cfg, pools: newPools(cfg), live: newLive(), buffers: newBuffers(), held: semaphore.NewWeighted(int64(cfg.Limits.Held))}
 	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil

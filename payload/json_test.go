@@ -52,6 +52,8 @@ func TestJSON(t *testing.T) {
 		{"another case", `{"role":1,"Role":2}`, "", "case only"},
 		{"another case, Kelvin", "{\"key\":1,\"\u212aey\":2}", "", "case only"},
 		{"another case, long s", "{\"user\":1,\"u\u017fer\":2}", "", "case only"},
+		{"another case among many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"A":1}`, "", "case only"},
+		{"another case, the last of many", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"I":1}`, "", "case only"},
 		{"half a pair", `"\ud800"`, "", "surrogate"},
 		{"halves swapped", `"\ude00\ud83d"`, "", "surrogate"},
 		{"half a pair, then text", `"\ud800\u0061"`, "", "surrogate"},
@@ -136,6 +138,18 @@ func TestSchema(t *testing.T) {
 	inspect(t, JSON{Schema: schema(t, `{"anyOf": [{"type": "integer"}, {"not": {}}, {"const": "hunter3"}]}`)}, []row{
 		{"alternatives", `"hunter2"`, "", "const"},
 	})
+}
+
+// TestFold: the short way comes to the same as the long one.
+func TestFold(t *testing.T) {
+	for c := range rune(0x80) {
+		if got, want := fold(string(c)), strings.TrimSuffix(fold(string(c)+"\u00e9"), fold("\u00e9")); got != want {
+			t.Errorf("%q: got %q, want %q", c, got, want)
+		}
+	}
+	if fold("\u212a") != fold("k") || fold("\u017f") != fold("S") {
+		t.Error("the Kelvin sign and the long s are letters of their own")
+	}
 }
 
 // TestErrorsHoldNothingOfTheBody: whatever is refused, the error has no word of it.

@@ -161,13 +161,13 @@ func (r *reader) array() (any, error) {
 }
 
 func (r *reader) object() (any, error) {
-	members, folded := map[string]any{}, map[string]struct{}{}
+	members, folded := map[string]any{}, nameSet{}
 	if r.take('}') {
 		return members, nil
 	}
 	for {
 		r.blanks()
-		name, err := r.name(members, folded)
+		name, err := r.name(members, &folded)
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (r *reader) object() (any, error) {
 }
 
 // name reads a name and its colon.
-func (r *reader) name(members map[string]any, folded map[string]struct{}) (string, error) {
+func (r *reader) name(members map[string]any, folded *nameSet) (string, error) {
 	name, err := r.str()
 	if err != nil {
 		return "", err
@@ -189,11 +189,9 @@ func (r *reader) name(members map[string]any, folded map[string]struct{}) (strin
 	if _, twice := members[name]; twice {
 		return "", errTwice
 	}
-	f := fold(name)
-	if _, variant := folded[f]; variant {
+	if !folded.add(fold(name)) {
 		return "", errVariant
 	}
-	folded[f] = struct{}{}
 	if r.blanks(); !r.take(':') {
 		return "", errSyntax
 	}

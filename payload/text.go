@@ -2,6 +2,7 @@ package payload
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,22 +19,28 @@ func (r *reader) str() (string, error) {
 	r.at++
 	var b []byte
 	for {
-		switch c := r.peek(); {
-		case c == '"':
+		from := r.at
+		for r.at < len(r.in) && r.in[r.at] >= ' ' && r.in[r.at] != '"' && r.in[r.at] != '\\' {
 			r.at++
+		}
+		run := r.in[from:r.at]
+		switch r.peek() {
+		case '"':
+			if r.at++; b == nil {
+				b = run
+			} else {
+				b = append(b, run...)
+			}
 			r.out = appendString(r.out, b)
 			return string(b), nil
-		case c == '\\':
+		case '\\':
 			char, err := r.escape()
 			if err != nil {
 				return "", err
 			}
-			b = utf8.AppendRune(b, char)
-		case c < ' ':
-			return "", errSyntax // the end of the text as well
+			b = utf8.AppendRune(append(b, run...), char)
 		default:
-			b = append(b, c)
-			r.at++
+			return "", errSyntax // the end of the text as well
 		}
 	}
 }
@@ -84,10 +91,10 @@ func appendString(out, s []byte) []byte {
 	out = append(out, '"')
 	for _, c := range s {
 		switch {
-		case c == '"' || c == '\\':
-			out = append(out, '\\', c)
-		case c >= ' ':
+		case c > '\\' || c >= ' ' && c != '"' && c != '\\':
 			out = append(out, c)
+		case c >= ' ':
+			out = append(out, '\\', c)
 		case strings.IndexByte("\b\f\n\r\t", c) >= 0:
 			out = append(out, '\\', "bfnrt"[strings.IndexByte("\b\f\n\r\t", c)])
 		default:
@@ -114,9 +121,38 @@ func inRange(number string) bool {
 	return f != 0 || strings.Trim(mantissa, "-0.") == ""
 }
 
+// nameSet are the names of one object; most have few, for which a map is large.
+type nameSet struct {
+	few  []string
+	many map[string]struct{}
+}
+
+// add reports whether the name was not there before.
+func (n *nameSet) add(name string) bool {
+	if n.many == nil && len(n.few) < 8 {
+		if slices.Contains(n.few, name) {
+			return false
+		}
+		n.few = append(n.few, name)
+		return true
+	}
+	if n.many == nil {
+		n.many = make(map[string]struct{})
+		for _, f := range n.few {
+			n.many[f] = struct{}{}
+		}
+	}
+	before := len(n.many)
+	n.many[name] = struct{}{}
+	return len(n.many) > before
+}
+
 // fold is one spelling for all that differ in case only, as encoding/json and
 // strings.EqualFold have it: the long s and the Kelvin sign are among them.
 func fold(s string) string {
+	if isASCII(s) {
+		return strings.ToUpper(s) // which is what the rest comes to for those
+	}
 	return strings.Map(func(r rune) rune {
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
@@ -124,4 +160,13 @@ func fold(s string) string {
 		}
 		return least
 	}, s)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -71,6 +71,11 @@ func (x *exchange) whole(rule *capability.BodyRule) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if err := x.p.turns.Acquire(x.r.Context(), 1); err != nil {
+		x.fail(failure{kind: errClientGone, cause: err})
+		return nil, err
+	}
+	defer x.p.turns.Release(1)
 	return rule.Inspector.Inspect(body)
 }
 

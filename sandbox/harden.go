@@ -32,11 +32,12 @@ func (c *Cage) harden() error {
 	if err := noNewPrivileges(); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)
 	}
-	if ownCapabilities() == 0 || errors.Is(reachable(), errCgo) {
+	if ownCapabilities() == 0 {
 		return nil
 	}
 	header, sets := capabilities(c.kept, 0)
-	if err := everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(sets)), 0); err != nil {
+	err := everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(sets)), 0)
+	if err != nil && !errors.Is(err, errCgo) {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
@@ -117,7 +118,10 @@ func ownCapabilities() uint64 {
 
 // supervisor is the control that harden puts in force.
 func (c *Cage) supervisor() Control {
-	if err := reachable(); err != nil && ownCapabilities() != 0 {
+	if ownCapabilities() == 0 {
+		return Control{"supervisor", true, "not readable by its user, no new privileges, no capabilities"}
+	}
+	if err := reachable(); err != nil {
 		return Control{"supervisor", false, "not readable by its user, no new privileges, but root's capabilities: " + err.Error()}
 	}
 	if c.keptCapabilities() != 0 {

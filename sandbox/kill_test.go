@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,6 +203,10 @@ func TestKilledSupervisor(t *testing.T) {
 	if alive(t, mark) == 0 || !exists(r.path(".git")) {
 		t.Fatal("control: no process or no placeholder while the run lives")
 	}
+	left := r.journalled()
+	if len(left) == 0 && os.Geteuid() == 0 {
+		t.Error("control: no control group while the run lives")
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +221,31 @@ func TestKilledSupervisor(t *testing.T) {
 	if exists(r.path(".git")) {
 		t.Error("the next run did not remove what the killed one left")
 	}
-	left, err := filepath.Glob(r.config.StateDir + "/placeholders/run-*")
-	if err != nil || len(left) > 0 {
-		t.Errorf("journals left: %v, %v", left, err)
+	for _, dir := range left {
+		if exists(dir) {
+			t.Errorf("the next run did not remove the control group %s", dir)
+		}
 	}
+	journals, err := filepath.Glob(r.config.StateDir + "/placeholders/run-*")
+	if err != nil || len(journals) > 0 {
+		t.Errorf("journals left: %v, %v", journals, err)
+	}
+}
+
+// journalled are the control groups of this room's runs that exist.
+func (r *room) journalled() []string {
+	r.t.Helper()
+	journals, err := filepath.Glob(r.config.StateDir + "/placeholders/run-*")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var all []string
+	for _, name := range journals {
+		held, _, err := readJournal(name)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all = append(all, held.Groups...)
+	}
+	return slices.DeleteFunc(all, func(dir string) bool { return !exists(dir) })
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 
 	"github.com/elazarl/goproxy"
@@ -24,6 +25,7 @@ type Proxy struct {
 	live     *live
 	buffers  *sync.Pool
 	held     *semaphore.Weighted // for bodies under inspection
+	turns    *semaphore.Weighted // of inspectors, whose memory is a multiple of the body's
 	pipe     *goproxy.ProxyHttpServer
 	tls      *tls.Config
 	refusing *tls.Config
@@ -36,7 +38,10 @@ func New(cfg Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{cfg: cfg, pools: newPools(cfg), live: newLive(), buffers: newBuffers(), held: semaphore.NewWeighted(int64(cfg.Limits.Held))}
+	p := &Proxy{
+		cfg: cfg, pools: newPools(cfg), live: newLive(), buffers: newBuffers(),
+		held: semaphore.NewWeighted(int64(cfg.Limits.Held)), turns: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+	}
 	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil

@@ -170,7 +170,7 @@ func TestTerminalIsNotForPipes(t *testing.T) {
 	w := newWorld(t, ordinaryUser(t))
 	s := newScreen(w)
 	look := shell("for i in 0 1 2; do test -t $i && echo $i is; done; echo seen")
-	s.scupper("", look).await("0 is\n1 is\n2 is\nseen")
+	s.scupper("", look).await("0 is\n1 is\n2 is\nseen").await("outside> ")
 	s.scupper("--tty=never", look).await("\nseen")
 	if shown := s.tmux("capture-pane", "-p"); strings.Contains(shown, "\n0 is") {
 		t.Errorf("a terminal although none was asked for:\n%s", shown)

@@ -92,6 +92,8 @@ func statusOf(reason capability.Reason) int {
 		return http.StatusRequestTimeout
 	case reason == capability.LimitExceeded:
 		return http.StatusTooManyRequests
+	case reason == capability.CredentialUnavailable:
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusForbidden
 }

@@ -21,7 +21,8 @@
 // runs. The supervisor is not readable by its own user and has no capability in effect. A terminal inside is one of ours.
 //
 // Non-guarantees: the kernel is trusted. The first process inside is bubblewrap's and of the command's user: a command that writes its memory through
-// /proc can keep its own run from ending, until the run's time is up or scupper is killed. A file that another program of the host replaces (rename over it) while a run protects it is not protected
+// /proc can keep its own run from ending, until the run's time is up or scupper is killed.
+// A file that another program of the host replaces (rename over it) while a run protects it is not protected
 // from then on, since the kernel takes the mount away. A folder that is mounted at two places of the host is protected at the place that was named.
 // Repositories nested in the writable folder are not protected; the one at its root is. For an ordinary user the sandbox keeps the user's supplementary
 // groups, which the kernel does not let go; for root it has none. A folder of the host has no limit of size. What the command prints on a terminal goes

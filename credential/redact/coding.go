@@ -85,7 +85,10 @@ func decoded(coding string, src io.Reader) (io.ReadCloser, error) {
 		d.Close()
 		return nil, err
 	}
-	return &body{io.MultiReader(bytes.NewReader(first), d), d, io.NopCloser(nil)}, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first), d), d}, nil
 }
 
 // decoder takes a coding off and watches how much comes of it.
@@ -158,12 +161,10 @@ func (d *decoder) Read(p []byte) (int, error) {
 }
 
 func (d *decoder) end() error {
-	switch _, err := d.ahead.ReadByte(); err {
-	case nil:
-		return errTrailing
-	default:
+	if _, err := d.ahead.ReadByte(); err != nil {
 		return err
 	}
+	return errTrailing
 }
 
 // Close stops the decoder.

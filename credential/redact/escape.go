@@ -119,14 +119,13 @@ func unescapeNumber(dst, b []byte) ([]byte, int, bool) {
 // finder goes through a text from one character that may begin an escape to the next.
 type finder struct {
 	text []byte
-	at   [3]int
+	at   [len(introducers)]int
 }
 
 const introducers = `%\&`
 
 func newFinder(text []byte) finder {
-	f := finder{text: text, at: [3]int{-1, -1, -1}}
-	return f
+	return finder{text: text, at: [len(introducers)]int{-1, -1, -1}}
 }
 
 // next is the first such character at or behind i; the length of the text where there
@@ -145,15 +144,14 @@ func (f *finder) next(i int) int {
 	return first
 }
 
-// escapes reports whether there is an escape in text, or at its end what may become
-// one.
-func escapes(text []byte) bool {
+// escape is where at i or behind it there is an escape, or at the end what may become
+// one; the length of the text where there is none.
+func (f *finder) escape(i int) int {
 	var spelt [utf8.UTFMax]byte
-	f := newFinder(text)
-	for i := f.next(0); i < len(text); i = f.next(i + 1) {
-		if _, size, unfinished := unescape(spelt[:0], text[i:]); size > 0 || unfinished {
-			return true
+	for i = f.next(i); i < len(f.text); i = f.next(i + 1) {
+		if _, size, unfinished := unescape(spelt[:0], f.text[i:]); size > 0 || unfinished {
+			break
 		}
 	}
-	return false
+	return i
 }

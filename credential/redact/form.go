@@ -17,12 +17,32 @@ func forms(secret string) []string {
 	}
 	digits := hex.EncodeToString([]byte(secret))
 	out := []string{secret, digits, strings.ToUpper(digits), strings.ReplaceAll(secret, " ", "+")}
+	for _, some := range []string{`%`, `\`, `&`, `%\`, `%&`, `\&`, introducers} {
+		out = append(out, misread(secret, some))
+	}
 	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
 			out = append(out, inner(alphabet, secret, before))
 		}
 	}
 	return out
+}
+
+// misread is secret where what looks like an escape in it is taken for one: in text
+// with escapes of another kind it is.
+func misread(secret, some string) string {
+	b, out := []byte(secret), []byte(nil)
+	for len(b) > 0 {
+		size := 0
+		if strings.IndexByte(some, b[0]) >= 0 {
+			out, size, _ = unescape(out, b)
+		}
+		if size == 0 {
+			out, size = append(out, b[0]), 1
+		}
+		b = b[size:]
+	}
+	return string(out)
 }
 
 // inner is what base64 makes of secret behind so many other bytes, without the

@@ -9,6 +9,8 @@ type spelling struct {
 	places     []int  // where the characters of the state's text begin
 	unfinished []byte // the end of the text, if an escape may begin there
 	end        int    // where the last character ends
+	keep       int    // how many bytes at the end are to be seen again
+	spans      []span // what is to be hidden
 
 	text  []byte
 	marks []mark
@@ -27,22 +29,22 @@ func (v *spelling) start(state uint32, from, end int) {
 	}
 }
 
-// scan goes on with text[from:]. It returns how many bytes at the end it wants to see
-// again, and what is to be hidden.
-func (v *spelling) scan(a *automaton, text []byte, from int) (keep int, spans []span) {
+// scan goes on with text[from:].
+func (v *spelling) scan(a *automaton, text []byte, from int) {
 	v.begin()
 	v.read(text[from:], from)
-	v.state, spans = a.scan(v.state, v.text, len(v.places), nil)
+	var found []span
+	v.state, found = a.scan(v.state, v.text, len(v.places), nil)
 	v.end = len(text) - len(v.unfinished)
-	for i, s := range spans {
-		spans[i] = span{v.place(s.from), v.place(s.to)}
+	for _, s := range found {
+		v.spans = append(v.spans, span{v.place(s.from), v.place(s.to)})
 	}
 	first := len(v.text) - int(a.states[v.state].length)
+	v.keep = len(text) - v.place(first)
 	v.places = v.places[:0]
 	for i := first; i < len(v.text); i++ {
 		v.places = append(v.places, v.place(i))
 	}
-	return len(text) - v.place(first), spans
 }
 
 // begin puts characters in the place of those of the state, which are not read again.
@@ -56,8 +58,10 @@ func (v *spelling) begin() {
 // read spells piece, which begins at from.
 func (v *spelling) read(piece []byte, from int) {
 	from -= len(v.unfinished)
-	piece = append(v.unfinished, piece...)
-	v.unfinished = nil
+	if len(v.unfinished) > 0 {
+		piece = slices.Concat(v.unfinished, piece)
+		v.unfinished = v.unfinished[:0]
+	}
 	v.marks = append(v.marks, mark{len(v.text), from})
 	f := newFinder(piece)
 	for i := 0; i < len(piece); {
@@ -68,7 +72,7 @@ func (v *spelling) read(piece []byte, from int) {
 		}
 		size := v.escape(piece[next:], from+next)
 		if size < 0 {
-			v.unfinished = slices.Clone(piece[next:])
+			v.unfinished = append(v.unfinished, piece[next:]...)
 			break
 		}
 		i = next + size

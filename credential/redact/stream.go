@@ -27,31 +27,44 @@ func (s *Stream) Next(piece []byte) []byte {
 		s.joined = append(append(s.joined[:0], s.held...), piece...)
 		text = s.joined
 	}
-	before := s.plain
-	s.plain, s.spans = s.a.scan(before, text, from, s.spans[:0])
-	keep := int(s.a.states[s.plain].length)
-	spelt := s.readEscapes(before, text, from)
+	s.spans, s.spelt.spans = s.spans[:0], s.spelt.spans[:0]
+	f := newFinder(text)
+	for at := from; at < len(text); {
+		at = s.advance(&f, text, at)
+	}
 	hide(text, s.spans)
-	keep = max(keep, spelt)
+	hide(text, s.spelt.spans)
+	keep := max(s.length(), s.spelt.keep)
 	s.held = append(s.held[:0], text[len(text)-keep:]...)
 	s.spelt.rebase(len(text) - keep)
 	return s.begin(text[:len(text)-keep])
 }
 
-// readEscapes reads text[from:] as it is spelt, hides what it finds and returns how
-// many bytes at the end it wants to see again.
-func (s *Stream) readEscapes(before uint32, text []byte, from int) (keep int) {
+// length of what the text as it is ends in.
+func (s *Stream) length() int { return int(s.a.states[s.plain].length) }
+
+// stride is how much is read twice at a time, in bytes.
+const stride = 256
+
+// advance reads on from at: what is before the next escape once, what is behind it
+// twice, until both readings have come to the same.
+func (s *Stream) advance(f *finder, text []byte, at int) int {
 	if s.same {
-		if !escapes(text[from:]) {
-			return 0
+		next := f.escape(at)
+		s.plain, s.spans = s.a.scan(s.plain, text[:next], at, s.spans)
+		if next == len(text) {
+			return next
 		}
-		s.spelt.start(before, from-int(s.a.states[before].length), from)
+		at = next
+		s.spelt.start(s.plain, at-s.length(), at)
 	}
-	var spans []span
-	keep, spans = s.spelt.scan(s.a, text, from)
-	hide(text, spans)
-	s.same = s.spelt.state == s.plain && keep == int(s.a.states[s.plain].length)
-	return keep
+	to := min(at+stride, len(text))
+	s.plain, s.spans = s.a.scan(s.plain, text[:to], at, s.spans)
+	s.spelt.scan(s.a, text[:to], at)
+	if s.same = s.spelt.state == s.plain && s.spelt.keep == s.length(); s.same {
+		s.spelt.keep = 0
+	}
+	return to
 }
 
 // begin hides what the first bytes of the whole text are known to be.

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"scupper.dev/scupper/capability"
 )
@@ -84,5 +88,51 @@ func TestInspection(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// busy counts how many of its calls go on at once.
+type busy struct{ now, most *atomic.Int64 }
+
+func (b busy) Inspect(body []byte) ([]byte, error) {
+	n := b.now.Add(1)
+	defer b.now.Add(-1)
+	for most := b.most.Load(); n > most && !b.most.CompareAndSwap(most, n); most = b.most.Load() {
+	}
+	for range 1000 {
+		runtime.Gosched() // others would come in here
+	}
+	return body, nil
+}
+
+// TestInspectorsTakeTurns: however many bodies come, no more are inspected at once than
+// there are processors.
+func TestInspectorsTakeTurns(t *testing.T) {
+	inspector := busy{new(atomic.Int64), new(atomic.Int64)}
+	w := newWorld(t, func(w *world) []*capability.Grant {
+		a := withBody(allow(t, "POST", "/notes"), "application/json", 1000)
+		a.Body.Inspector = inspector
+		return []*capability.Grant{w.grant("allowed.example", a)}
+	})
+	var all errgroup.Group
+	client := w.client(true)
+	for range 30 {
+		all.Go(func() error {
+			resp, err := client.Post(w.url("/notes"), "application/json", strings.NewReader("{}"))
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				return fmt.Errorf("status %d", resp.StatusCode)
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if most := inspector.most.Load(); most < 1 || most > int64(runtime.GOMAXPROCS(0)) {
+		t.Errorf("%d at once, with %d processors", most, runtime.GOMAXPROCS(0))
 	}
 }

@@ -22,12 +22,13 @@ func mayImport() map[string][]string {
 		"audit":                 {"capability"},
 		"clientconfig":          {},
 		"credential":            {"capability"},
+		"credential/redact":     {"credential"},
 		"probe":                 {},
 		"proxy":                 {"capability"},
 		"dnsfilter":             {"capability"},
 		"gateway":               {"capability"},
 		"netns":                 {},
-		"sandbox":               {"audit", "capability", "credential", "dnsfilter", "gateway", "netns", "proxy"},
+		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},
 		"cmd/scupper":           {"audit", "capability", "capability/policyfile", "capability/presets", "clientconfig", "credential", "probe", "replay", "sandbox"},
 		"e2e":                   {"audit", "capability", "probe", "replay"},
@@ -75,6 +76,8 @@ func owners() map[string][]string {
 		"golang.org/x/sync":                        anyone,
 		"golang.org/x/sys":                         anyone,
 		"gvisor.dev/gvisor/pkg":                    {"sandbox"}, // the seccomp rule builder
+		"github.com/andybalholm/brotli":            {"credential/redact"},
+		"github.com/klauspost/compress":            {"credential/redact"},
 		"github.com/google/go-cmp":                 {},          // tests only
 		"github.com/rogpeppe/go-internal":          {},          // tests only
 	}

@@ -21,5 +21,6 @@
 //
 // Non-guarantees: what a schema or a pattern leaves free can carry anything; Remarks
 // says where that is. Strings are not normalised: two spellings of one accented letter
-// are two names. The content of a file in a multipart form is not looked at.
+// are two names. Whole numbers beyond 2^53 are kept as written, and some parsers round
+// them. The content of a file in a multipart form is not looked at.
 package payload

@@ -76,8 +76,6 @@ func owners() map[string][]string {
 		"golang.org/x/sync":                        anyone,
 		"golang.org/x/sys":                         anyone,
 		"gvisor.dev/gvisor/pkg":                    {"sandbox"}, // the seccomp rule builder
-		"github.com/andybalholm/brotli":            {"credential/redact"},
-		"github.com/klauspost/compress":            {"credential/redact"},
 		"github.com/google/go-cmp":                 {},          // tests only
 		"github.com/rogpeppe/go-internal":          {},          // tests only
 	}

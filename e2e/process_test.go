@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
+	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -22,9 +24,38 @@ type process struct {
 // spawn starts a client under scupper run. It ends with the test at the latest.
 func (w *world) spawn(c client) *process {
 	w.t.Helper()
+	return w.spawnWith(c, nil)
+}
+
+// spawnSaying starts a client whose input is lines; an empty one ends it.
+func (w *world) spawnSaying(c client) (p *process, say func(line string)) {
+	w.t.Helper()
+	in, out, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { out.Close() })
+	p = w.spawnWith(c, in)
+	in.Close()
+	return p, func(line string) {
+		if line == "" {
+			out.Close()
+			return
+		}
+		if _, err := io.WriteString(out, line+"\n"); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+func (w *world) spawnWith(c client, stdin *os.File) *process {
+	w.t.Helper()
 	argv, audit := w.runArgs(c)
 	p := &process{t: w.t, cmd: w.command(context.Background(), argv, nil), lines: make(chan string, 100), audit: audit, ended: make(chan struct{})}
 	p.cmd.Stderr = &p.stderr
+	if stdin != nil {
+		p.cmd.Stdin = stdin
+	}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		w.t.Fatal(err)

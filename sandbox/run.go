@@ -34,6 +34,10 @@ type Config struct {
 	Signals       <-chan os.Signal // for the command; may be nil
 	Credentials   *credential.Set  // that the policy's grants bind; nil: none
 
+	// Watch looks for new policies until ctx ends; nil: the first one stays. An error ends
+	// the run.
+	Watch func(ctx context.Context, policies *Policies) error
+
 	via *proxy.Via // the proxy that leads outside; nil: none
 }
 
@@ -96,6 +100,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
 	enforcers.serve(serving, group, sockets)
+	if config.Watch != nil {
+		group.Go(func() error { return config.Watch(serving, &Policies{guard, enforcers.proxy}) })
+	}
 
 	if err := cage.harden(); err != nil {
 		return result, err
@@ -160,13 +167,9 @@ type enforcers struct {
 // newEnforcers makes them for one run. Where the namespace has no IPv6, names have no
 // IPv6 addresses either.
 func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard *audit.Guard, ipv6 bool) (*enforcers, error) {
-	policy := config.Audit.Policy
-	if policy == nil {
-		policy = new(capability.Policy)
-	}
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
-		Credentials: config.Credentials, Authority: guard, Names: leases, Policy: func() *capability.Policy { return policy }, CA: ca,
+		Credentials: config.Credentials, Authority: guard, Names: leases, Policy: guard.Policy, CA: ca,
 		Overrides: overrides, Via: config.via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
 	})
 	if err != nil {

@@ -50,7 +50,10 @@ func (c *RunCmd) Run(app *App) error {
 		return err
 	}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	if config.Watch == nil || app.onTerminal() {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	config.Signals = signals
 	// The run is ended in order also when nobody reads what it prints. Ignoring the signal would be inherited by the command.
@@ -131,6 +134,9 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	}
 	if err := c.usePolicy(&config, file, path, app); err != nil {
 		return sandbox.Config{}, err
+	}
+	if file != nil {
+		config.Watch = c.newWatcher(app, file, path).watch
 	}
 	if err := c.useFlags(&config, app); err != nil {
 		return sandbox.Config{}, err

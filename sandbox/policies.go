@@ -1,0 +1,29 @@
+package sandbox
+
+import (
+	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/proxy"
+)
+
+// Policies puts new policies into force while a run goes on. Its methods are not to be
+// called concurrently.
+type Policies struct {
+	guard *audit.Guard
+	proxy *proxy.Proxy
+}
+
+// Replace judges everything from now on by policy, whose text is kept beside the log,
+// and ends the streams and connections that it no longer grants. note says what of the
+// text has no effect in this run, for the record. An error means that the old policy
+// stays.
+func (p *Policies) Replace(policy *capability.Policy, text []byte, note string) error {
+	if err := p.guard.Replace(policy, text, note); err != nil {
+		return err
+	}
+	p.proxy.Rejudge()
+	return nil
+}
+
+// Keep records that a text was refused, and why: the old policy stays.
+func (p *Policies) Keep(text []byte, why string) error { return p.guard.KeepPolicy(text, why) }

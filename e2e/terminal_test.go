@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -20,20 +21,25 @@ type screen struct {
 func newScreen(w *world) *screen {
 	w.t.Helper()
 	s := &screen{w}
-	w.t.Cleanup(func() { s.command("kill-server").Run() }) // it is gone when the shell has ended
+	w.t.Cleanup(func() {
+		// The test's own context has ended by now.
+		if out, err := s.command(context.Background(), "kill-server").CombinedOutput(); err != nil {
+			w.t.Errorf("end tmux: %v: %s", err, out)
+		}
+	})
 	w.env = append(w.env, "TMUX_TMPDIR="+w.at("home"), "SHELL=/bin/sh", "ENV=", "PS1=outside> ")
 	s.tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "sh")
 	s.await("outside> ")
 	return s
 }
 
-func (s *screen) command(args ...string) *exec.Cmd {
-	return s.w.command(s.w.t.Context(), append([]string{"tmux", "-L", "e2e"}, args...), nil)
+func (s *screen) command(ctx context.Context, args ...string) *exec.Cmd {
+	return s.w.command(ctx, append([]string{"tmux", "-L", "e2e"}, args...), nil)
 }
 
 func (s *screen) tmux(args ...string) string {
 	s.w.t.Helper()
-	out, err := s.command(args...).CombinedOutput()
+	out, err := s.command(s.w.t.Context(), args...).CombinedOutput()
 	if err != nil {
 		s.w.t.Fatalf("tmux %v: %v: %s", args, err, out)
 	}

@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 )
 
 // TerminalUse says when the command gets a terminal of its own in the place of pipes.
@@ -67,7 +66,11 @@ func (c *CageConfig) terminal() (*terminal, error) {
 
 func terminalFile(stream any) (*os.File, bool) {
 	f, ok := stream.(*os.File)
-	return f, ok && term.IsTerminal(int(f.Fd()))
+	if !ok {
+		return nil, false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return f, err == nil
 }
 
 // foreground reports whether this process may change a terminal's modes without being stopped for it.
@@ -128,7 +131,7 @@ func (t *terminal) attach() error {
 	if err := t.startKeeper(); err != nil {
 		return fmt.Errorf("keep the terminal's modes: %w", err)
 	}
-	if _, err := term.MakeRaw(int(t.caller.Fd())); err != nil {
+	if err := unix.IoctlSetTermios(int(t.caller.Fd()), unix.TCSETS, raw(*t.modes)); err != nil {
 		return fmt.Errorf("make the terminal raw: %w", err)
 	}
 	signal.Notify(t.resized, unix.SIGWINCH)
@@ -139,6 +142,16 @@ func (t *terminal) attach() error {
 		}
 	})
 	return nil
+}
+
+// raw are modes in which everything that is typed comes through as it is, and so does what is shown (termios(3), cfmakeraw).
+func raw(modes unix.Termios) *unix.Termios {
+	modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	modes.Oflag &^= unix.OPOST
+	modes.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	modes.Cflag = modes.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+	modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+	return &modes
 }
 
 // keeperWord is the hidden first argument of the keeper.

@@ -115,7 +115,7 @@ func (b *downloadBody) Read(buf []byte) (int, error) {
 		return 0, b.x.failed.Load()
 	}
 	if err == io.EOF {
-		strip(b.resp.Trailer) // now complete
+		b.x.trailer(b.resp.Trailer)
 	} else if err != nil {
 		b.x.fail(classify(err))
 	}

@@ -50,6 +50,7 @@ type Config struct {
 	CA        *CA
 
 	Credentials   Credentials         // of grants that bind one; nil: their requests fail
+	Redactor      Redactor            // of what comes back under such grants; nil: their requests fail
 	Overrides     []Override          // names pointed elsewhere by the operator
 	Via           *Via                // nil: connections go straight to where they lead
 	UpstreamRoots *x509.CertPool      // nil: the system's

@@ -23,7 +23,7 @@ func (x *exchange) present(up *http.Request) bool {
 		return true
 	}
 	f := denied(capability.CredentialUnavailable)
-	if x.p.cfg.Credentials == nil || x.q.Scheme != capability.HTTPS {
+	if x.p.cfg.Credentials == nil || x.p.cfg.Redactor == nil || x.q.Scheme != capability.HTTPS {
 		x.fail(*f)
 		return false
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/credential"
+	"scupper.dev/scupper/credential/redact"
 )
 
 // What the sandbox has, what is behind it, and what somebody slipped in.
@@ -34,6 +36,10 @@ func (s *safe) Present(_ context.Context, c capability.Credential, up *http.Requ
 	return nil
 }
 
+func (s *safe) secrets() []credential.Secret {
+	return []credential.Secret{credential.NewSecret("llm", "llm"+real), credential.NewSecret("other", "other"+real)}
+}
+
 var apiKey = capability.Place{In: capability.InHeader, Name: "X-Api-Key"}
 
 // boundWorld grants reading and posting with a bound credential.
@@ -46,7 +52,7 @@ func boundWorld(t testing.TB, more ...func(w *world) *capability.Grant) (*world,
 			grants = append(grants, m(w))
 		}
 		return grants
-	}, configured(func(c *Config) { c.Credentials = s }))
+	}, configured(func(c *Config) { c.Credentials, c.Redactor = s, redact.New(s.secrets) }))
 	run, err := w.log.policy.Load().WithPlaceholders(map[string]string{"llm": held})
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +101,7 @@ func TestBoundCredential(t *testing.T) {
 			if err != nil || resp.StatusCode != 200 {
 				t.Fatalf("%v: %v %v", header, resp, err)
 			}
+			io.Copy(io.Discard, resp.Body) // its end is behind the record
 			resp.Body.Close()
 		}
 		w.carried(4)

@@ -16,6 +16,7 @@ const (
 	errUpstreamUnreachable = "upstream_unreachable"       // no address answers
 	errUpstreamCertificate = "upstream_certificate"       // the certificate does not verify; nothing was sent
 	errUpstreamBroken      = "upstream_broken"            // the answer is not HTTP, or broke off
+	errUpstreamCoding      = "upstream_coding"            // the answer cannot be searched for the secret
 	errProxyUnreachable    = "upstream_proxy_unreachable" // the operator's own proxy does not answer
 	errProxyCredential     = "upstream_proxy_credential"  // it wants another credential
 	errProxyRefused        = "upstream_proxy_refused"     // it did not connect
@@ -28,6 +29,7 @@ var sentences = map[string]string{
 	errUpstreamUnreachable: "the host does not answer; try later",
 	errUpstreamCertificate: "the host's certificate does not verify; nothing was sent",
 	errUpstreamBroken:      "the host broke off or did not answer in HTTP; try later",
+	errUpstreamCoding:      "the host answered in a coding that cannot be searched for secrets; ask it for gzip, or for none",
 	errProxyUnreachable:    "the proxy that leads outside does not answer; ask the operator",
 	errProxyCredential:     "the proxy that leads outside refused the operator's credential; ask the operator",
 	errProxyRefused:        "the proxy that leads outside did not connect to the host; try later, or ask the operator",

@@ -72,6 +72,7 @@ func (x *exchange) request() *http.Request {
 	dropNominated(x.q.Header)
 	header, stripped := x.d.Header(x.q)
 	x.stripped = stripped
+	x.ask(header)
 	up := &http.Request{
 		Method: x.q.Method,
 		// Opaque: net/url must not spell the path again.

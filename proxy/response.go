@@ -32,7 +32,7 @@ func (x *exchange) response(resp *http.Response) *http.Response {
 	if _, ok := resp.Header["Content-Type"]; !ok {
 		resp.Header["Content-Type"] = nil // keeps net/http from guessing one
 	}
-	if !x.spend(0, responseHeadSize(resp)) {
+	if !x.redact(resp) || !x.spend(0, responseHeadSize(resp)) {
 		resp.Body.Close()
 		return x.failure(*x.failed.Load())
 	}

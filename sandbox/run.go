@@ -18,6 +18,7 @@ import (
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/credential"
+	"scupper.dev/scupper/credential/redact"
 	"scupper.dev/scupper/dnsfilter"
 	"scupper.dev/scupper/netns"
 	"scupper.dev/scupper/proxy"
@@ -169,13 +170,21 @@ type enforcers struct {
 func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard *audit.Guard, ipv6 bool) (*enforcers, error) {
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
-		Credentials: config.Credentials, Authority: guard, Names: leases, Policy: guard.Policy, CA: ca,
+		Credentials: config.Credentials, Redactor: redactor(config.Credentials), Authority: guard, Names: leases, Policy: guard.Policy, CA: ca,
 		Overrides: overrides, Via: config.via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &enforcers{guard: guard, proxy: p, dns: dnsfilter.New(dnsfilter.Config{Authority: guard, Leases: leases, IPv6: ipv6})}, nil
+}
+
+// redactor hides the secrets that the run has.
+func redactor(set *credential.Set) proxy.Redactor {
+	if set == nil {
+		return nil
+	}
+	return redact.New(set.Secrets)
 }
 
 // serve starts one goroutine for each socket of the sandbox. All end with ctx; the

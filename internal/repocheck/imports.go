@@ -41,7 +41,7 @@ func mayImport() map[string][]string {
 
 // testsMayImport is what test files may import besides.
 func testsMayImport() []string {
-	return []string{"capability", "capability/policyfile", "internal/testkit", "replay"}
+	return []string{"capability", "capability/policyfile", "credential", "credential/redact", "internal/testkit", "replay"}
 }
 
 // owners says who may import which module or package of others; the longest

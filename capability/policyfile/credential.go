@@ -28,6 +28,19 @@ type Credential struct {
 	Expose   string // the sandbox has a placeholder under this name; empty: none
 }
 
+// Source says where the secret comes from, without the arguments of a command.
+func (c Credential) Source() string {
+	switch {
+	case c.Env != "":
+		return "env " + c.Env
+	case c.File != "":
+		return "file " + c.File
+	case len(c.Exec) > 0:
+		return "exec " + c.Exec[0]
+	}
+	return ""
+}
+
 // CredentialsOf are the credentials that grants of policy bind, in the order of the file.
 func (f *File) CredentialsOf(policy *capability.Policy) (out []Credential) {
 	bound := make(map[string]bool)

@@ -52,7 +52,11 @@ func (p *parser) credentialExpr(e hcl.Expression) (c capability.Credential) {
 			}
 		}
 	}
-	p.conceal(e.Range(), "not a credential", `write credential = anonymous, credential = credential.NAME, or credential = pinned("sha256:...")`)
+	report := p.conceal // who misreads the language writes the secret there
+	if hcl.ExprAsKeyword(bare(e)) != "" {
+		report = p.fail
+	}
+	report(e.Range(), "not a credential", `write credential = anonymous, credential = credential.NAME, or credential = pinned("sha256:...")`)
 	return c
 }
 

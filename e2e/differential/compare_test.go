@@ -47,7 +47,11 @@ func (w *world) try(s sample) []string {
 	}
 	w.tally.add(t)
 	w.granted = grants
-	got, found := w.collect(s, grants)
+	sent := bodies(s)
+	for i := range grants {
+		grants[i].sent = sent
+	}
+	got, found := w.collect(s.way.http2(), grants)
 	if len(found) == 0 {
 		return nil
 	}
@@ -65,12 +69,11 @@ const patience = 2 * time.Second
 
 // collect takes what arrived and compares it with grants, and with those that failed
 // before, because a server may notice late that a request broke off.
-func (w *world) collect(s sample, grants []grant) (got []entry, found []string) {
-	sent := bodies(s)
+func (w *world) collect(parallel bool, grants []grant) (got []entry, found []string) {
 	missing := len(completed(grants))
 	for deadline := time.Now().Add(patience); ; {
 		got = append(got, w.origin.take(w.peer, missing, deadline)...)
-		left, found := match(s.way.http2(), append(slices.Clone(w.failed), grants...), got, sent)
+		left, found := match(parallel, append(slices.Clone(w.failed), grants...), got)
 		lost := completed(left)
 		if missing = len(lost); missing > 0 && len(found) == 0 && time.Now().Before(deadline) {
 			continue
@@ -100,14 +103,14 @@ func completed(grants []grant) []grant {
 // late says what arrived although nothing was asked any more.
 func (w *world) late() []string {
 	time.Sleep(50 * time.Millisecond)
-	_, found := w.collect(sample{}, nil)
+	_, found := w.collect(false, nil)
 	return found
 }
 
 // match finds the grant of each entry, in the same order unless they were at the same
 // time, and returns the grants that are left. A grant that failed on its way may have
 // an entry; one that was completed must.
-func match(parallel bool, left []grant, got []entry, sent map[string]bool) (rest []grant, found []string) {
+func match(parallel bool, left []grant, got []entry) (rest []grant, found []string) {
 	for _, e := range got {
 		i := granting(parallel, left, e)
 		if i < 0 {
@@ -116,9 +119,6 @@ func match(parallel bool, left []grant, got []entry, sent map[string]bool) (rest
 				found = append(found, "    "+g.String()+" differs in "+strings.Join(g.differs(e), ", "))
 			}
 			continue
-		}
-		if e.Complete && left[i].failed == "" && !sent[e.Method+" "+e.Sum] {
-			found = append(found, "not the body that was sent: "+e.String())
 		}
 		if !parallel && e.Complete && len(completed(left[:i])) > 0 {
 			found = append(found, "out of order: "+e.String())
@@ -168,6 +168,8 @@ func (g grant) differs(e entry) []string {
 		check("completeness", false)
 	case e.Complete && !e.Doubtful && g.failed == "malformed_request":
 		check("completeness of a malformed body", false)
+	case e.Complete && !(e.Doubtful && g.failed != "") && !g.sent[e.Method+" "+e.Sum]:
+		check("body", false)
 	case g.Body == nil:
 		check("absence of a body", e.Length == 0)
 	case g.Body.Length >= 0 && e.Complete:

@@ -35,7 +35,7 @@ import (
 type origin struct {
 	name          string
 	plain, secure netip.AddrPort
-	credulous     bool   // it hands a body of unknown length on that broke off as if that was its end
+	credulous     bool   // it hands on a body that broke off as if that was its end
 	access        string // an access log with one line for each request, where it has one
 
 	mu      sync.Mutex
@@ -88,8 +88,7 @@ func (o *origin) serve(reading func(*http.Request) (target, resource string)) ht
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		target, resource := reading(r)
-		e := entry{Method: r.Method, Target: target, Path: resource, Host: r.Host, Length: int64(len(body)), Sum: sum(body), Complete: err == nil}
-		e.Doubtful = o.credulous && r.ContentLength <= 0
+		e := entry{Method: r.Method, Target: target, Path: resource, Host: r.Host, Length: int64(len(body)), Sum: sum(body), Complete: err == nil, Doubtful: o.credulous}
 		for name := range r.Header {
 			e.Headers = append(e.Headers, strings.ToLower(name))
 		}

@@ -71,8 +71,9 @@ func (w *witness) Finish(d capability.Decision, o capability.Outcome) {
 // grant is what the log says of one request that was allowed.
 type grant struct {
 	audit.Record
-	target string // as it was rendered; empty: only the log is known
-	failed string // in the words of the outcome; empty: it was completed
+	target string          // as it was rendered; empty: only the log is known
+	sent   map[string]bool // what its sample holds, as bodies says
+	failed string          // in the words of the outcome; empty: it was completed
 }
 
 func (g grant) String() string {

@@ -18,7 +18,7 @@ type limitRecord struct {
 	Run                struct {
 		Controls []struct {
 			Name    string
-			InForce bool
+			InForce bool `json:"in_force"`
 			Detail  string
 		}
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"path/filepath"
 	"testing"
 )
 
@@ -30,6 +31,14 @@ threading.Thread(target=s.serve_forever, daemon=True).start()
 for host in ("127.0.0.1", "localhost"):
     print(urllib.request.urlopen("http://%s:%d/" % (host, s.server_port)).status)
 `, false)).wantExit(0).wantStdout("200\n200").wantDenials().farSideNothing()
+	})
+	t.Run("go build where there is no repository", func(t *testing.T) {
+		w.work("go.mod", "module example.com/x\n\ngo 1.26\n")
+		w.work("main.go", "package main\n\nfunc main() {}\n")
+		tool := goCommand(t)
+		w.flags = []string{"--ro", filepath.Dir(filepath.Dir(tool))}
+		defer func() { w.flags = nil }()
+		w.control(shell(tool + " build -n . 2>log || { cat log; exit 1; }")).wantExit(0).farSideNothing()
 	})
 	t.Run("USE-26 hard links in the writable folder", func(t *testing.T) {
 		w.control(shell(`echo x >a && ln a b && rm a && cat b`)).wantExit(0).wantStdout("x").farSideNothing()

@@ -50,7 +50,7 @@ type Limits struct {
 
 // Control is one of the things that hold a sandbox, and whether it does.
 type Control struct {
-	Name    string
-	InForce bool
-	Detail  string
+	Name    string `json:"name"`
+	InForce bool   `json:"in_force"`
+	Detail  string `json:"detail"`
 }

@@ -37,7 +37,22 @@ func (c *CageConfig) environment(folders []folder) []string {
 	if lookup("CI") != "" {
 		env = append(env, "CI=true")
 	}
-	return append(append(env, trustEnvironment(c.TrustPEM != "")...), c.Env...)
+	env = append(append(env, trustEnvironment(c.TrustPEM != "")...), c.Env...)
+	if !isRepository(c.Workdir) {
+		env = append(env, "GOFLAGS="+strings.TrimSpace(valueOf(env, "GOFLAGS")+" -buildvcs=false"))
+	}
+	return env
+}
+
+// isRepository reports whether git would find a repository at dir. Where it would not, an empty .git stands in dir during the run, and go build would
+// ask git for the version of what it takes for a repository.
+func isRepository(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, ".git", "HEAD"))
+	if err == nil {
+		return true
+	}
+	info, err := os.Stat(filepath.Join(dir, ".git"))
+	return err == nil && info.Mode().IsRegular() // of a worktree or submodule
 }
 
 // visiblePath keeps the directories of a search path that the sandbox can see.

@@ -10,6 +10,7 @@ import (
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/probe"
+	"scupper.dev/scupper/sandbox"
 )
 
 // DoctorCmd says what this machine can enforce, and proves that a sandbox holds.
@@ -28,21 +29,14 @@ func (DoctorCmd) Help() string {
 type checkup struct {
 	OK       bool           `json:"ok"`
 	Facts    []fact         `json:"facts"`
-	Controls []control      `json:"controls"` // of the sandbox that was tried
+	Controls []sandbox.Control      `json:"controls"` // of the sandbox that was tried
 	Probes   []probe.Result `json:"probes"`
 	Reached  []string       `json:"reached"` // bait that was reached, as seen from outside
 }
 
-// control is one of the things that hold a sandbox, as the run's first record has it.
-type control struct {
-	Name    string `json:"name"`
-	InForce bool   `json:"in_force"`
-	Detail  string `json:"detail"`
-}
-
 // Run examines the machine, tries a sandbox and prints what came of it.
 func (c *DoctorCmd) Run(app *App) error {
-	found := checkup{Controls: []control{}, Probes: []probe.Result{}, Reached: []string{}, Facts: app.facts()}
+	found := checkup{Controls: []sandbox.Control{}, Probes: []probe.Result{}, Reached: []string{}, Facts: app.facts()}
 	trial := app.try(&found)
 	found.Facts = append(found.Facts, trialFacts(trial)...)
 	found.OK = found.missing() == "" && len(found.out()) == 0

@@ -123,7 +123,7 @@ func (a *App) trial(dir string, scene probe.Scene) (config sandbox.Config, stdou
 }
 
 // recordedControls reads the controls from the first record of the newest run.
-func recordedControls(dir string) []control {
+func recordedControls(dir string) []sandbox.Control {
 	run, err := audit.Latest(dir)
 	if err != nil {
 		return nil
@@ -137,11 +137,7 @@ func recordedControls(dir string) []control {
 		if err != nil || json.Unmarshal(text, &recorded) != nil {
 			return nil
 		}
-		var all []control
-		for _, k := range recorded {
-			all = append(all, control(k))
-		}
-		return all
+		return recorded
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -25,6 +27,9 @@ type commands struct {
 	Version VersionCmd `cmd:"" help:"Print the version."`
 }
 
+// startTime is how long a start takes at most on a machine that is not overloaded.
+const startTime = 100 * time.Millisecond
+
 func main() {
 	// The same binary prepares the sandbox from inside its new namespaces; that must
 	// come before anything else is touched.
@@ -34,6 +39,10 @@ func main() {
 		}
 		return // the supervisor has been told
 	}
+	// Starting allocates a few megabytes within a few milliseconds; collecting in between
+	// would take a good part of both.
+	percent := debug.SetGCPercent(-1)
+	time.AfterFunc(startTime, func() { debug.SetGCPercent(percent) })
 	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
 	if isProbe(os.Args) {
 		os.Exit(probeMain(app, os.Args[2]))

@@ -26,13 +26,10 @@ func (s *Set) Present(ctx context.Context, c capability.Credential, r *http.Requ
 	if c.Mode != capability.Bound {
 		return nil
 	}
-	var h *held
-	if s != nil {
-		h = s.held[c.Name]
-	}
-	if h == nil || h.spec.Place != c.Place {
+	if !s.Has(c.Name) || s.held[c.Name].spec.Place != c.Place {
 		return fmt.Errorf("credential %q: %w", c.Name, errUnknown)
 	}
+	h := s.held[c.Name]
 	if r.URL.Scheme != string(capability.HTTPS) {
 		return fmt.Errorf("credential %q: %w", c.Name, errClear)
 	}

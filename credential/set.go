@@ -74,9 +74,16 @@ func Open(ctx context.Context, specs []Spec, o Options) (*Set, error) {
 	return s, nil
 }
 
-// Placeholders are what the sandbox has in the place of secrets, by credential.
+// Has reports whether the credential with that name is of this run.
+func (s *Set) Has(name string) bool { return s != nil && s.held[name] != nil }
+
+// Placeholders are what the sandbox has in the place of secrets, by credential. A nil
+// Set has none.
 func (s *Set) Placeholders() map[string]string {
 	out := make(map[string]string)
+	if s == nil {
+		return out
+	}
 	for _, h := range s.order {
 		if h.placeholder != "" {
 			out[h.spec.Name] = h.placeholder

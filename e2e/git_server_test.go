@@ -26,6 +26,17 @@ type gitServer struct {
 
 func startGitServer(w *world, repositories ...string) *gitServer {
 	w.t.Helper()
+	return startPrivateGitServer(w, "", repositories...)
+}
+
+// startPrivateGitServer wants every request to have this Authorization, unless it is
+// empty.
+func startPrivateGitServer(w *world, authorization string, repositories ...string) *gitServer {
+	w.t.Helper()
+	wanted := ""
+	if authorization != "" {
+		wanted = fmt.Sprintf(`if ($http_authorization != "%s") { add_header WWW-Authenticate 'Basic realm="git"' always; return 401; }`, authorization)
+	}
 	s := &gitServer{w.t, serverFolder(w.t)}
 	for _, r := range repositories {
 		s.git("", "init", "-q", "--bare", "-b", "main", r+".git")
@@ -36,7 +47,7 @@ func startGitServer(w *world, repositories ...string) *gitServer {
 	wrap.Env = gitEnvironment(s.root)
 	startServer(w.t, "unix", socket, wrap)
 	backend := filepath.Join(strings.TrimSpace(s.git("", "--exec-path")), "git-http-backend")
-	startNginx(w, gitHost, fmt.Sprintf(`client_max_body_size 10m; location / {
+	startNginx(w, gitHost, fmt.Sprintf(`client_max_body_size 10m; location / { %s
     fastcgi_pass unix:%s;
     fastcgi_param SCRIPT_FILENAME %s;
     fastcgi_param GIT_PROJECT_ROOT %s;
@@ -48,7 +59,7 @@ func startGitServer(w *world, repositories ...string) *gitServer {
     fastcgi_param CONTENT_LENGTH $content_length;
     fastcgi_param REMOTE_USER anybody;
     fastcgi_param GIT_PROTOCOL $http_git_protocol;
-  }`, socket, backend, s.root))
+  }`, wanted, socket, backend, s.root))
 	return s
 }
 

@@ -80,6 +80,12 @@ log: { type: stdout, format: json, level: http }
 // world. It holds packages and takes whatever is published.
 func startRegistry(w *world, packages []npmPackage) {
 	w.t.Helper()
+	startRegistryWith(w, packages, registryConfig, "")
+}
+
+// startRegistryWith has users, in the form of htpasswd.
+func startRegistryWith(w *world, packages []npmPackage, configuration, users string) {
+	w.t.Helper()
 	folder, err := registryFolder()
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,8 +99,10 @@ func startRegistry(w *world, packages []npmPackage) {
 		p.store(w.t, filepath.Join(dir, "storage"))
 	}
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte(registryConfig), 0o644); err != nil {
-		w.t.Fatal(err)
+	for path, text := range map[string]string{config: configuration, filepath.Join(dir, "htpasswd"): users} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 	address := freeAddress(w.t)
 	cmd := exec.Command("node", filepath.Join(folder, "node_modules/verdaccio/bin/verdaccio"), "--config", config, "--listen", address)

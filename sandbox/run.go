@@ -102,7 +102,7 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	group, serving := errgroup.WithContext(serving)
 	enforcers.serve(serving, group, sockets)
 	if config.Watch != nil {
-		group.Go(func() error { return config.Watch(serving, &Policies{guard, enforcers.proxy}) })
+		group.Go(func() error { return config.Watch(serving, &Policies{guard, enforcers.proxy, config.Credentials}) })
 	}
 
 	if err := cage.harden(); err != nil {

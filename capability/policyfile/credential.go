@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/textproto"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,16 @@ func (c Credential) Source() string {
 		return "exec " + c.Exec[0]
 	}
 	return ""
+}
+
+// SameCredentials reports whether the grants of two files bind the same credentials,
+// wherever these are declared.
+func SameCredentials(a, b *File) bool {
+	same := func(x, y Credential) bool {
+		x.Position, y.Position = capability.Position{}, capability.Position{}
+		return reflect.DeepEqual(x, y)
+	}
+	return slices.EqualFunc(a.CredentialsOf(a.Policy), b.CredentialsOf(b.Policy), same)
 }
 
 // CredentialsOf are the credentials that grants of policy bind, in the order of the file.

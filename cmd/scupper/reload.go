@@ -178,7 +178,7 @@ func (w *watcher) obstacle(file *policyfile.File, diags policyfile.Diagnostics) 
 			return fmt.Errorf("it names %q, which this run does not protect: start a new run", name)
 		}
 	}
-	if !reflect.DeepEqual(file.Credentials, w.first.Credentials) {
+	if !policyfile.SameCredentials(file, w.first) {
 		return fmt.Errorf("its credentials are others: start a new run")
 	}
 	if !w.trust {

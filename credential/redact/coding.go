@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
@@ -26,14 +25,15 @@ var (
 	errRatio    = errors.New("the coded body grows too much")
 )
 
-// readable is the Accept-Encoding of what a client takes and we can read.
+// readable is the Accept-Encoding of what a client takes and we can read. Deflate is
+// not asked for: servers differ in what they take it to be.
 func readable(accepted []string) string {
 	var out []string
 	for _, item := range strings.Split(strings.Join(accepted, ","), ",") {
 		name, weight, weighted := strings.Cut(strings.TrimSpace(item), ";")
 		name = strings.ToLower(strings.TrimSpace(name))
 		switch name {
-		case "gzip", "deflate", "br", "zstd", "identity":
+		case "gzip", "br", "zstd", "identity":
 			if weighted {
 				name += ";" + strings.TrimSpace(weight)
 			}
@@ -106,7 +106,7 @@ func (d *decoder) open(coding string) (err error) {
 	case "gzip":
 		d.plain, err = gzip.NewReader(d.ahead)
 	case "deflate":
-		d.plain, err = inflater(d.ahead)
+		d.plain, err = zlib.NewReader(d.ahead) // RFC 9110 section 8.4.1.2; anything can be taken for bare deflate
 	case "br":
 		d.plain = brotli.NewReader(d.ahead)
 	case "zstd":
@@ -117,16 +117,6 @@ func (d *decoder) open(coding string) (err error) {
 		}
 	}
 	return err
-}
-
-// inflater reads zlib (RFC 1950), which "deflate" means, or bare deflate, which some
-// servers send.
-func inflater(r *bufio.Reader) (io.Reader, error) {
-	head, err := r.Peek(2)
-	if err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
-		return zlib.NewReader(r)
-	}
-	return flate.NewReader(r), nil
 }
 
 // first is the beginning of the decoded bytes.

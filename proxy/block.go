@@ -52,9 +52,10 @@ func (b *block) fault(reason capability.Reason, what string) {
 	}
 }
 
-func (b *block) over(limit string, status int) {
-	if b.found.status == 0 {
-		b.found = violation{reason: capability.MalformedRequest, status: status, limit: limit, excerpt: b.path()}
+func (b *block) over(limit string) {
+	if b.found.limit == "" {
+		b.found = tooLarge(limit)
+		b.found.excerpt = b.path()
 	}
 }
 
@@ -75,7 +76,7 @@ func (f *frames) headers(h http2.FrameHeader) error {
 	ok, err := f.collect(h)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		f.drained, ok, err = true, true, nil
-		f.block.found = violation{reason: capability.TooSlow, limit: limitHeader, excerpt: f.block.path()}
+		f.block.found = violation{reason: capability.TooSlow, limit: limitHeaderTime, excerpt: f.block.path()}
 	}
 	if !ok || err != nil {
 		return err
@@ -144,7 +145,7 @@ func (f *frames) piece(h http2.FrameHeader) (ok bool, err error) {
 	b, most := &f.block, f.link.front.p.cfg.Limits.HeaderBytes
 	b.pieces++
 	if len(b.raw)+int(h.Length) > 2*most || b.pieces > maxContinuations {
-		b.over(limitHeaderBytes, http.StatusRequestHeaderFieldsTooLarge)
+		b.over(limitHeaderBytes)
 		f.drained = true // the state of the decoder is lost with what is not read
 		f.violate(h.StreamID, b.found)
 		return false, nil
@@ -172,7 +173,7 @@ func (f *frames) piece(h http2.FrameHeader) (ok bool, err error) {
 func (f *frames) undecodable(err error) {
 	f.drained = true
 	if errors.Is(err, hpack.ErrStringLength) {
-		f.block.over(limitHeaderBytes, http.StatusRequestHeaderFieldsTooLarge)
+		f.block.over(limitHeaderBytes)
 		return
 	}
 	f.block.fault(capability.MalformedRequest, "a header block that cannot be decoded")
@@ -225,12 +226,12 @@ func (f *frames) field(h hpack.HeaderField) {
 	b, limits := &f.block, &f.link.front.p.cfg.Limits
 	b.size += len(h.Name) + len(h.Value) + len(": \r\n")
 	if b.count++; b.count > limits.HeaderCount {
-		b.over(limitHeaderCount, http.StatusRequestHeaderFieldsTooLarge)
+		b.over(limitHeaderCount)
 	}
 	if b.size > limits.HeaderBytes {
-		b.over(limitHeaderBytes, http.StatusRequestHeaderFieldsTooLarge)
+		b.over(limitHeaderBytes)
 	}
-	if b.found.status != 0 {
+	if b.found.limit != "" {
 		f.decoder.SetEmitEnabled(false)
 		return
 	}

@@ -40,6 +40,7 @@ var sentences = map[string]string{
 type failure struct {
 	kind   string
 	reason capability.Reason
+	limit  string // that is exceeded
 	cause  error
 }
 
@@ -118,6 +119,7 @@ func (x *exchange) spend(sent, received int64) bool {
 
 // finish reports the outcome.
 func (x *exchange) finish() {
+	x.unpaced()
 	x.p.held.Release(x.held)
 	o := capability.Outcome{
 		Status: x.status, Sent: x.sent.Load(), Received: x.received.Load(),

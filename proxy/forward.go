@@ -24,6 +24,7 @@ type exchange struct {
 
 	body           *uploadBody // nil: none
 	length         int64       // of body; -1: unknown
+	paced          *pacedBody  // nil: none
 	held           int64       // bytes of memory for its inspection
 	sent, received atomic.Int64
 	upstream       netip.AddrPort
@@ -52,6 +53,7 @@ func (x *exchange) forward(begun int64) {
 	defer x.stop()
 	x.p.live.enter(x, begun)
 	defer x.p.live.leave(x)
+	defer x.limitTime()()
 	if up.URL.Opaque == "" {
 		x.fail(*denied(capability.PathNotGranted)) // net/url would make "/" of it
 	}

@@ -50,7 +50,6 @@ const (
 type violation struct {
 	index    int // on the connection; over HTTP/2 the number of the stream
 	reason   capability.Reason
-	status   int    // to answer with; 0: that of the reason
 	limit    string // that is exceeded
 	excerpt  string
 	decision capability.Decision // already on record, where it has an ID
@@ -148,7 +147,7 @@ func (s *stream) slow(err error) bool {
 	if s.phase != inHead || len(s.buf) == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
-	s.violate(violation{reason: capability.TooSlow, limit: limitHeader})
+	s.violate(violation{reason: capability.TooSlow, limit: limitHeaderTime})
 	return true
 }
 

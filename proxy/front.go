@@ -22,7 +22,6 @@ type front struct {
 	http1 *server
 	http2 *server
 
-	slots chan struct{}  // one for each connection that may be open
 	wait  sync.WaitGroup // links before HTTP
 	mu    sync.Mutex
 	links map[*link]struct{} // all open ones
@@ -32,7 +31,6 @@ type front struct {
 func (p *Proxy) newFront(kind capability.Front) *front {
 	f := &front{
 		p: p, kind: kind, http1: p.newServer(), http2: p.newServer(), links: make(map[*link]struct{}),
-		slots: make(chan struct{}, p.cfg.Limits.Connections),
 	}
 	f.http1.Protocols.SetHTTP1(true)
 	// TLS has ended before net/http sees a connection.
@@ -61,14 +59,14 @@ func (f *front) serve(ctx context.Context, ln net.Listener) error {
 }
 
 func (f *front) accept(ctx context.Context, ln net.Listener) error {
-	for f.slot(ctx) {
+	for {
 		conn, err := ln.Accept()
-		if err == nil {
-			f.wait.Go(func() { f.open(conn) })
-			continue
-		}
-		f.release()
 		switch {
+		case err == nil && f.slot(ctx):
+			f.wait.Go(func() { f.open(conn) })
+		case err == nil:
+			conn.Close()
+			return nil
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
@@ -77,20 +75,19 @@ func (f *front) accept(ctx context.Context, ln net.Listener) error {
 			return fmt.Errorf("accept %s connection: %w", f.kind, err)
 		}
 	}
-	return nil
 }
 
 // slot waits until one more connection may be open; false: ctx ended first.
 func (f *front) slot(ctx context.Context) bool {
 	select {
-	case f.slots <- struct{}{}:
+	case f.p.slots <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (f *front) release() { <-f.slots }
+func (f *front) release() { <-f.p.slots }
 
 func pause(ctx context.Context, d time.Duration) {
 	select {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"net/http"
 
 	"scupper.dev/scupper/capability"
@@ -23,7 +24,8 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	req, reason := identify(r, l)
 	if reason != capability.Granted {
-		refuse(w, r, p.cfg.Authority.Refuse(req, reason))
+		d := p.cfg.Authority.Refuse(req, reason)
+		refuseWith(w, r, d, cmp.Or(statusOver(req.Limit), statusOf(d.Reason)))
 		return
 	}
 	begun := p.live.changes.Load()

@@ -16,6 +16,9 @@ func identify(r *http.Request, l *link) (*capability.Request, capability.Reason)
 	req.Method, req.Protocol = r.Method, r.Proto
 	target, reason := locate(r, l, req)
 	if reason == capability.Granted {
+		reason = l.front.p.cfg.Limits.overLong(req, target)
+	}
+	if reason == capability.Granted {
 		reason = readTarget(req, target)
 	}
 	if reason == capability.Granted {

@@ -18,6 +18,7 @@ func (x *exchange) prepareBody() bool {
 	if !x.q.Body.Present {
 		return true
 	}
+	x.pace()
 	rule := x.d.Allow.Body
 	x.body, x.length = x.upload(x.r.Body, rule.Max), x.q.Body.Length
 	if rule.Inspector == nil {

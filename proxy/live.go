@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // live is what is under way, to be judged again when the policy changes.
@@ -73,6 +74,15 @@ func (x *exchange) rejudge() {
 func (x *exchange) interrupt(f failure) {
 	x.fail(f)
 	x.stop()
+}
+
+// limitTime ends x when its time is over; stop ends the limit.
+func (x *exchange) limitTime() (stop func() bool) {
+	most := x.p.cfg.Limits.Request
+	if most == 0 {
+		return func() bool { return true }
+	}
+	return time.AfterFunc(most, func() { x.interrupt(*tooSlow(limitRequest)) }).Stop
 }
 
 // interruptible is a context for the way upstream that ends with interrupt.

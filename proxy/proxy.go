@@ -20,15 +20,17 @@ import (
 // A Proxy enforces one policy for one run. Connections upstream and TLS sessions are
 // never shared with another Proxy.
 type Proxy struct {
-	cfg      Config
-	pools    *pools
-	live     *live
-	buffers  *sync.Pool
-	held     *semaphore.Weighted // for bodies under inspection
-	turns    *semaphore.Weighted // of inspectors, whose memory is a multiple of the body's
-	pipe     *goproxy.ProxyHttpServer
-	tls      *tls.Config
-	refusing *tls.Config
+	cfg        Config
+	pools      *pools
+	live       *live
+	slots      chan struct{} // one for each connection that may be open
+	handshakes *bucket
+	buffers    *sync.Pool
+	held       *semaphore.Weighted // for bodies under inspection
+	turns      *semaphore.Weighted // of inspectors, whose memory is a multiple of the body's
+	pipe       *goproxy.ProxyHttpServer
+	tls        *tls.Config
+	refusing   *tls.Config
 }
 
 // New makes a Proxy. It fails when a required field of cfg is missing: without a CA
@@ -42,6 +44,7 @@ func New(cfg Config) (*Proxy, error) {
 		cfg: cfg, pools: newPools(cfg), live: newLive(), buffers: newBuffers(),
 		held: semaphore.NewWeighted(int64(cfg.Limits.Held)), turns: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 	}
+	p.slots, p.handshakes = make(chan struct{}, cfg.Limits.Connections), newBucket(cfg.Limits.Handshakes)
 	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil

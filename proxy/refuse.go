@@ -38,7 +38,7 @@ func (p *Proxy) refuseViolation(w http.ResponseWriter, r *http.Request, l *link,
 	if l.http2 {
 		w.Header().Set("Connection", "close") // net/http makes a GOAWAY of it
 	}
-	refuseWith(w, r, d, cmp.Or(v.status, statusOf(d.Reason)))
+	refuseWith(w, r, d, cmp.Or(statusOver(v.limit), statusOf(d.Reason)))
 }
 
 func (p *Proxy) recordViolation(r *http.Request, l *link, v *violation) capability.Decision {

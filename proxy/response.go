@@ -37,6 +37,7 @@ func (x *exchange) response(resp *http.Response) *http.Response {
 		return x.failure(*x.failed.Load())
 	}
 	x.status = resp.StatusCode
+	x.unpaced()
 	x.early(resp.Header)
 	resp.Body = x.download(resp)
 	return resp
@@ -71,6 +72,7 @@ func (x *exchange) failure(f failure) *http.Response {
 		Reason: f.kind, ID: x.d.ID, Detail: sentences[f.kind],
 	}
 	if f.reason != "" {
+		x.q.Limit = f.limit
 		d := x.p.cfg.Authority.Refuse(x.q, f.reason)
 		doc = problem{Title: "refused by scupper", Status: statusOf(f.reason), Reason: string(f.reason), ID: d.ID, Detail: f.reason.Sentence()}
 	}

@@ -51,6 +51,13 @@ func (f *front) admitTLS(l *link) {
 		f.p.alert(l)
 		return
 	}
+	if !f.p.handshakes.take(time.Now()) {
+		r := l.request(capability.KindConnect)
+		r.Limit = limitHandshakes
+		f.p.cfg.Authority.Refuse(r, capability.LimitExceeded)
+		l.Close()
+		return
+	}
 	conn := tls.Server(l, f.p.tls)
 	if err := f.p.handshake(conn, l); err != nil {
 		f.p.refuseHandshake(l)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,8 +24,9 @@ import (
 type group struct {
 	at      map[string]hierarchy // by the policy's word for the limit
 	missing map[string]error
-	unified *unified // nil where version 2 has none of them
-	memory  *os.File // version 1: readable once the memory is used up
+	unified *unified    // nil where version 2 has none of them
+	memory  *os.File    // version 1: readable once the memory is used up
+	spent   atomic.Bool // version 1: the sandbox was ended for it, perhaps before the kernel killed anything
 }
 
 // hierarchy is where one limit is held.
@@ -233,7 +235,7 @@ func put(path, text string) error {
 // reached tells which limits the sandbox came up against. It is asked when the sandbox has ended.
 func (g *group) reached(l Limits) []audit.Reached {
 	var all []audit.Reached
-	if h, ok := g.at["memory"]; ok && h.count(map[int]string{1: "memory.oom_control", 2: "memory.events"}, "oom_kill") > 0 {
+	if h, ok := g.at["memory"]; ok && (g.spent.Load() || h.count(map[int]string{1: "memory.oom_control", 2: "memory.events"}, "oom_kill") > 0) {
 		all = append(all, audit.Reached{Limit: "memory", Says: "the sandbox used its " + size(l.Memory) + " of memory and was ended", Ended: true})
 	}
 	if h, ok := g.at["processes"]; ok && h.count(map[int]string{1: "pids.events", 2: "pids.events"}, "max") > 0 {

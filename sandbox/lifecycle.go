@@ -17,7 +17,7 @@ func (c *Cage) Start() error {
 	fed := c.io.feed()
 	if c.group.memory != nil {
 		// Version 1 kills one process; the sandbox ends as a whole.
-		c.watching.Go(func() { onMemory(c.group.memory, func() { _ = c.process.handle.Kill() }) })
+		c.watching.Go(func() { onMemory(c.group.memory, c.endForMemory) })
 	}
 	go func() {
 		defer close(c.ended)
@@ -27,6 +27,12 @@ func (c *Cage) Start() error {
 		c.exitCode, c.exitErr = c.outcome()
 	}()
 	return fed
+}
+
+// endForMemory ends the whole sandbox when its memory is used up.
+func (c *Cage) endForMemory() {
+	c.group.spent.Store(true)
+	_ = c.process.handle.Kill() // may have ended by itself
 }
 
 // Wait blocks until the command, which Start has started, has ended and all its output has been written. It returns the command's exit code, 128 + N if signal N ended it. An

@@ -27,11 +27,11 @@ func (DoctorCmd) Help() string {
 
 // checkup is what the doctor found.
 type checkup struct {
-	OK       bool           `json:"ok"`
-	Facts    []fact         `json:"facts"`
-	Controls []sandbox.Control      `json:"controls"` // of the sandbox that was tried
-	Probes   []probe.Result `json:"probes"`
-	Reached  []string       `json:"reached"` // bait that was reached, as seen from outside
+	OK       bool              `json:"ok"`
+	Facts    []fact            `json:"facts"`
+	Controls []sandbox.Control `json:"controls"` // of the sandbox that was tried
+	Probes   []probe.Result    `json:"probes"`
+	Reached  []string          `json:"reached"` // bait that was reached, as seen from outside
 }
 
 // Run examines the machine, tries a sandbox and prints what came of it.

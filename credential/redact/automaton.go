@@ -1,6 +1,10 @@
 package redact
 
-import "cmp"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // automaton finds forms in text (Aho and Corasick, Efficient string matching, 1975).
 // It is not changed once it is built. A state is the longest end of the text so far
@@ -96,7 +100,7 @@ func (t *trie) add(form string) {
 // flatten lays the states out one behind the other, breadth first.
 func (t *trie) flatten() *automaton {
 	a := &automaton{}
-	order, place := []uint32{0}, make([]uint32, len(t.to))
+	order := []uint32{0}
 	for i := 0; i < len(order); i++ {
 		old := order[i]
 		s := state{edges: uint32(len(a.edges)), length: t.length[old]}
@@ -106,12 +110,9 @@ func (t *trie) flatten() *automaton {
 		if n := t.length[old]; int(n) >= t.third[old] {
 			s.last = n
 		}
-		for c := range 256 {
-			if to, ok := t.to[old][byte(c)]; ok {
-				place[to] = uint32(len(order))
-				order = append(order, to)
-				a.edges = append(a.edges, edge{byte(c), place[to]})
-			}
+		for _, c := range slices.Sorted(maps.Keys(t.to[old])) {
+			a.edges = append(a.edges, edge{c, uint32(len(order))})
+			order = append(order, t.to[old][c])
 		}
 		s.count = uint32(len(a.edges)) - s.edges
 		a.states = append(a.states, s)

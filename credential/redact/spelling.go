@@ -120,11 +120,24 @@ func (v *spelling) rebase(by int) {
 	v.end -= by
 }
 
-// last is what is to be hidden where the text ends.
-func (v *spelling) last(a *automaton) span {
-	n := int(a.states[v.state].last)
-	if n == 0 {
-		return span{}
+// finish finds what is to be hidden where the text ends: in the middle of an escape, or
+// with what now is none.
+func (v *spelling) finish(a *automaton) []span {
+	v.spans = v.spans[:0]
+	v.hide(a.states[v.state].last)
+	for _, c := range v.unfinished {
+		v.state = a.step(v.state, c)
+		v.places = append(v.places, v.end)
+		v.end++
+		v.hide(a.states[v.state].hide)
 	}
-	return span{v.places[len(v.places)-n], v.end}
+	v.hide(a.states[v.state].last)
+	return v.spans
+}
+
+// hide the last n characters.
+func (v *spelling) hide(n uint32) {
+	if n > 0 {
+		v.spans = append(v.spans, span{v.places[len(v.places)-int(n)], v.end})
+	}
 }

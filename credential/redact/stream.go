@@ -83,7 +83,7 @@ func (s *Stream) End() []byte {
 	end := len(s.held)
 	hide(s.held, []span{{end - int(s.a.states[s.plain].last), end}})
 	if !s.same {
-		hide(s.held, []span{s.spelt.last(s.a)})
+		hide(s.held, s.spelt.finish(s.a))
 	}
 	out := s.begin(s.held)
 	*s = *newStream(s.a)

@@ -15,6 +15,7 @@ const (
 	Anonymous CredentialMode = "anonymous"  // none: one in any known place is refused
 	Bound     CredentialMode = "credential" // that of a credential block: the sandbox has its placeholder at most
 	Pinned    CredentialMode = "pinned"     // one that the sandbox brings, known by its hash
+	HandedOut CredentialMode = "issued"     // those that answers of this run have handed out for the host
 )
 
 // Credential is the credential a grant binds. The zero Credential admits nothing.
@@ -83,15 +84,17 @@ func (c Credential) String() string {
 // judge reports whether the credentials that r carries may go out under c.
 // placeholders are those of the run, of all its credentials.
 func (c *Credential) judge(r *Request, placeholders []string) Reason {
-	if c.Mode != Anonymous && c.Mode != Bound && c.Mode != Pinned {
+	switch c.Mode {
+	case Anonymous, Bound, Pinned, HandedOut:
+	default:
 		return ForeignCredential
 	}
-	j := judgement{c: c, placeholders: placeholders}
+	j := judgement{c: c, r: r, placeholders: placeholders}
 	for name, values := range r.Header {
 		j.header(name, values)
 	}
 	for i := range r.Query {
-		j.parameter(r.Query, i)
+		j.parameter(i)
 	}
 	for _, name := range r.Trailer {
 		j.foreign = j.foreign || c.InTrailer(name)
@@ -111,6 +114,7 @@ func (c *Credential) judge(r *Request, placeholders []string) Reason {
 // judgement is what one look at a request finds.
 type judgement struct {
 	c                  *Credential
+	r                  *Request
 	placeholders       []string
 	foreign, misplaced bool
 }
@@ -123,7 +127,7 @@ func (j *judgement) header(name string, values []string) {
 			j.refuse(values)
 		}
 	case isCredentialHeader(name):
-		if !j.c.Strip && !j.c.pinnedHeader(values) {
+		if !j.c.Strip && !j.c.brought(j.r, name, values) {
 			j.refuse(values)
 		}
 	default:
@@ -142,15 +146,15 @@ func (j *judgement) protocol(name, value string) {
 	}
 }
 
-func (j *judgement) parameter(q Query, i int) {
-	p := &q[i]
+func (j *judgement) parameter(i int) {
+	p := &j.r.Query[i]
 	switch {
 	case j.c.ownsParameter(p.Name):
-		if !j.c.Strip && (p.Value != j.c.placeholder || p.Value == "" || q.repeats(i)) {
+		if !j.c.Strip && (p.Value != j.c.placeholder || p.Value == "" || j.r.Query.repeats(i)) {
 			j.refuse([]string{p.Value})
 		}
 	case isCredentialParameter(p.Name):
-		if !j.c.Strip && !(j.c.Mode == Pinned && j.c.isPinned(p.Value)) {
+		if !j.c.Strip && !j.c.broughtParameter(j.r, i) {
 			j.refuse([]string{p.Value})
 		}
 	default:
@@ -224,39 +228,32 @@ func (c *Credential) holds(value string) bool {
 	return holdsOnly(value, c.placeholder, c.Place.Before, c.Place.After)
 }
 
-func (c *Credential) pinnedHeader(values []string) bool {
-	return c.Mode == Pinned && len(values) == 1 && c.isPinned(bareToken(values[0]))
-}
-
 // isPinned compares hashes in constant time.
 func (c *Credential) isPinned(value string) bool {
 	sum := sha256.Sum256([]byte(value))
 	return subtle.ConstantTimeCompare(sum[:], c.Pin[:]) == 1
 }
 
-// rest is q without the parameters that are the credential's business: the secret's
-// own, the pinned one, foreign ones that are left out.
-func (c *Credential) rest(q Query) Query {
+// rest is the query of r without the parameters that are the credential's business: the
+// secret's own, those that the sandbox brings, foreign ones that are left out.
+func (c *Credential) rest(r *Request) Query {
 	if c.Mode == Anonymous && !c.Strip {
-		return q
+		return r.Query
 	}
 	var out Query
-	for i := range q {
-		if !c.ownsParameter(q[i].Name) && !isCredentialParameter(q[i].Name) {
-			out = append(out, q[i])
+	for i := range r.Query {
+		if name := r.Query[i].Name; !c.ownsParameter(name) && !isCredentialParameter(name) && !c.broughtParameter(r, i) {
+			out = append(out, r.Query[i])
 		}
 	}
 	return out
 }
 
-// passing are the parameters of q that the sandbox brings and that go out.
-func (c *Credential) passing(q Query) (out Query) {
-	if c.Mode != Pinned {
-		return nil
-	}
-	for i := range q {
-		if isCredentialParameter(q[i].Name) && c.isPinned(q[i].Value) && !q.repeats(i) {
-			out = append(out, q[i])
+// passing are the parameters of r that the sandbox brings and that go out.
+func (c *Credential) passing(r *Request) (out Query) {
+	for i := range r.Query {
+		if c.broughtParameter(r, i) {
+			out = append(out, r.Query[i])
 		}
 	}
 	return out

@@ -44,7 +44,7 @@ func (d Decision) Target(r *Request) string {
 		return ""
 	}
 	credential := &d.Grant.Credential
-	if q := d.Allow.Query.render(credential.rest(r.Query), credential.passing(r.Query)); q != "" {
+	if q := d.Allow.Query.render(credential.rest(r), credential.passing(r)); q != "" {
 		return path + "?" + q
 	}
 	return path

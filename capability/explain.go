@@ -113,6 +113,8 @@ func credentialWords(g *Grant) string {
 		return fmt.Sprintf("grant %q binds credential %q in %s", g.Name, c.Name, c.Place)
 	case Pinned:
 		return fmt.Sprintf("grant %q takes one pinned credential", g.Name)
+	case HandedOut:
+		return fmt.Sprintf("grant %q takes what this run was handed out for the host", g.Name)
 	}
 	return fmt.Sprintf("grant %q is %s", g.Name, g.Credential.Mode)
 }

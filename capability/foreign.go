@@ -26,7 +26,7 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 	if d.Grant != nil {
 		c = d.Grant.Credential
 	}
-	j := judgement{c: &c, placeholders: p.placeholders}
+	j := judgement{c: &c, r: r, placeholders: p.placeholders}
 	var out []Foreign
 	note := func(in Where, name, value string) {
 		out = append(out, Foreign{in, name, fingerprint(value, key)})
@@ -35,14 +35,14 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 		own := c.ownsHeader(name)
 		for _, v := range values {
 			websocket := name == "Sec-Websocket-Protocol" && carriesKey(v)
-			admitted := own && c.holds(v) || c.Mode == Pinned && c.isPinned(bareToken(v)) || j.onlyPlaceholder(v)
+			admitted := own && c.holds(v) || c.brought(r, name, []string{v}) || j.onlyPlaceholder(v)
 			if (own || websocket || isCredentialHeader(name)) && !admitted {
 				note(InHeader, name, bareToken(v))
 			}
 		}
 	}
-	for _, q := range r.Query {
-		admitted := c.Mode == Pinned && c.isPinned(q.Value) || slices.Contains(p.placeholders, q.Value)
+	for i, q := range r.Query {
+		admitted := c.broughtParameter(r, i) || slices.Contains(p.placeholders, q.Value)
 		if (c.ownsParameter(q.Name) || isCredentialParameter(q.Name)) && !admitted {
 			note(InQuery, q.Name, q.Value)
 		}

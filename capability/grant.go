@@ -51,7 +51,8 @@ type Allow struct {
 	Path     *Template
 	Query    QueryRule
 	Headers  []HeaderRule
-	Body     *BodyRule // nil: no body
+	Body     *BodyRule  // nil: no body
+	Issues   *IssueRule // nil: its answers hand out no credential
 }
 
 // BodyRule says which body an allow block takes.

@@ -150,13 +150,13 @@ func (d Decision) Header(r *Request) (header map[string][]string, stripped int) 
 
 // keep is what passes of one header, nil for nothing.
 func (d Decision) keep(r *Request, name string, values []string) []string {
-	if !isCredentialHeader(name) {
-		return d.Allow.keep(r, name, values)
-	}
-	if d.Grant.Credential.pinnedHeader(values) {
+	if c := &d.Grant.Credential; c.Mode != Anonymous && c.brought(r, name, values) {
 		return values
 	}
-	return nil
+	if isCredentialHeader(name) {
+		return nil
+	}
+	return d.Allow.keep(r, name, values)
 }
 
 func (a *Allow) keep(r *Request, name string, values []string) []string {

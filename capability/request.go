@@ -60,6 +60,8 @@ type Request struct {
 	Trailer []string            // names of the fields that are to follow the body, likewise
 	Body    Body
 
+	Issued Issued // what the run has handed out; nil: nothing
+
 	Front    Front
 	Protocol string // "HTTP/2.0", "udp", "icmp", DNS type: for the record
 	Excerpt  string // of a malformed request: a safe, capped piece of it, for the record

@@ -124,7 +124,7 @@ func (l leaf) judge(r *Request, placeholders []string) (reason Reason, rank int)
 		return reason, 3
 	}
 	switch {
-	case !a.Query.check(credential.rest(r.Query)):
+	case !a.Query.check(credential.rest(r)):
 		return QueryNotGranted, 4
 	case !a.checkHeaders(r):
 		return HeaderNotGranted, 5

@@ -75,6 +75,7 @@ func (x *exchange) request() *http.Request {
 	header, stripped := x.d.Header(x.q)
 	x.stripped = stripped
 	x.ask(header)
+	x.askReadable(header)
 	up := &http.Request{
 		Method: x.q.Method,
 		// Opaque: net/url must not spell the path again.

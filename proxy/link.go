@@ -82,6 +82,7 @@ func (l *link) request(kind capability.Kind) *capability.Request {
 	return &capability.Request{
 		Time: l.front.p.cfg.Now(), Kind: kind, Front: l.front.kind,
 		Host: l.host, Port: l.port, Scheme: l.scheme, Address: l.addr,
+		Issued: l.front.p.issued,
 	}
 }
 

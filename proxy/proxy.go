@@ -22,6 +22,7 @@ import (
 type Proxy struct {
 	cfg        Config
 	pools      *pools
+	issued     *issued
 	live       *live
 	slots      chan struct{} // one for each connection that may be open
 	handshakes *bucket
@@ -41,7 +42,7 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		cfg: cfg, pools: newPools(cfg), live: newLive(), buffers: newBuffers(),
+		cfg: cfg, pools: newPools(cfg), issued: newIssued(), live: newLive(), buffers: newBuffers(),
 		held: semaphore.NewWeighted(int64(cfg.Limits.Held)), turns: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 	}
 	p.slots, p.handshakes = make(chan struct{}, cfg.Limits.Connections), newBucket(cfg.Limits.Handshakes)

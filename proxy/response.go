@@ -36,6 +36,7 @@ func (x *exchange) response(resp *http.Response) *http.Response {
 		resp.Body.Close()
 		return x.failure(*x.failed.Load())
 	}
+	x.issue(resp)
 	x.status = resp.StatusCode
 	x.unpaced()
 	x.early(resp.Header)

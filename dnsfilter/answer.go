@@ -1,6 +1,7 @@
 package dnsfilter
 
 import (
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"strings"
@@ -18,6 +19,11 @@ const (
 
 // answer judges one message and returns the message to send back, or nil for none.
 func (f *Filter) answer(m []byte) []byte {
+	if limit := f.over(); limit != "" && len(m) >= headerSize {
+		// Without the name, so that all of them are equal for the log.
+		f.authority.Refuse(&capability.Request{Kind: capability.KindName, Limit: limit}, capability.LimitExceeded)
+		return header12(binary.BigEndian.Uint16(m), dns.RcodeServerFailure)
+	}
 	q, bad := identify(m)
 	if bad != nil {
 		f.authority.Refuse(bad.request, bad.reason)
@@ -35,6 +41,17 @@ func (f *Filter) answer(m []byte) []byte {
 		return nxdomain(q)
 	}
 	return f.addresses(q, lease)
+}
+
+// over counts a message, and names the limit that it exceeds.
+func (f *Filter) over() string {
+	switch {
+	case !f.rate.Take(f.now()):
+		return "question_rate"
+	case f.left.Add(-1) < 0:
+		return "questions"
+	}
+	return ""
 }
 
 // local answers what is about the sandbox itself: localhost (RFC 6761 section 6.3), the names of

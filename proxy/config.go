@@ -65,23 +65,23 @@ type Config struct {
 
 // Limits bound what one client can hold. A zero field means its default.
 type Limits struct {
-	HeaderBytes int           // of a request; default 64 KiB
-	HeaderCount int           // fields of a request; default 256
-	URLBytes    int           // of path and query; default 32 KiB
-	QueryPairs  int           // of a request; default 256, and no more
-	Streams     int           // open at once on one HTTP/2 connection; default 250
-	Connections int           // open at once, of all fronts; default 16384. Further ones wait
-	Handshakes  Rate          // of TLS; default 1000 in a second
-	Handshake   time.Duration // from accept to the end of the TLS handshake; default 10 s
-	Header      time.Duration // for a request head; default 10 s
-	BodyTime    time.Duration // over which BodyRate has to hold, until there is an answer; default 1 min
-	BodyRate    int           // bytes in a second; default 16
-	Request     time.Duration // from the head to the end of the answer; default 0: none
-	Idle        time.Duration // between requests; default 3 min
-	Refused     time.Duration // for a first byte to an address that is not granted, ten times as much to a name; default 30 ms
-	Dial        time.Duration // name resolution and connecting upstream; default 10 s
-	Held        int           // bytes of bodies under inspection, all together; default 256 MiB
-	Grace       time.Duration // for live requests when a front ends; default 250 ms
+	HeaderBytes int             // of a request; default 64 KiB
+	HeaderCount int             // fields of a request; default 256
+	URLBytes    int             // of path and query; default 32 KiB
+	QueryPairs  int             // of a request; default 256, and no more
+	Streams     int             // open at once on one HTTP/2 connection; default 250
+	Connections int             // open at once, of all fronts; default 16384. Further ones wait
+	Handshakes  capability.Rate // of TLS; default 1000 in a second
+	Handshake   time.Duration   // from accept to the end of the TLS handshake; default 10 s
+	Header      time.Duration   // for a request head; default 10 s
+	BodyTime    time.Duration   // over which BodyRate has to hold, until there is an answer; default 1 min
+	BodyRate    int             // bytes in a second; default 16
+	Request     time.Duration   // from the head to the end of the answer; default 0: none
+	Idle        time.Duration   // between requests; default 3 min
+	Refused     time.Duration   // for a first byte to an address that is not granted, ten times as much to a name; default 30 ms
+	Dial        time.Duration   // name resolution and connecting upstream; default 10 s
+	Held        int             // bytes of bodies under inspection, all together; default 256 MiB
+	Grace       time.Duration   // for live requests when a front ends; default 250 ms
 }
 
 var errConfig = errors.New("a proxy needs Authority, Names, Policy and CA")
@@ -117,7 +117,7 @@ func (l Limits) withDefaults() Limits {
 		QueryPairs:  min(or(l.QueryPairs, capability.MaxParameters), capability.MaxParameters),
 		Streams:     or(l.Streams, 250),
 		Connections: or(l.Connections, 16384),
-		Handshakes:  Rate{or(l.Handshakes.Count, 1000), or(l.Handshakes.Per, time.Second)},
+		Handshakes:  orRate(l.Handshakes, capability.Rate{Requests: 1000, Per: time.Second}),
 		Handshake:   or(l.Handshake, 10*time.Second),
 		Header:      or(l.Header, 10*time.Second),
 		BodyTime:    or(l.BodyTime, time.Minute),
@@ -136,4 +136,11 @@ func or[T int | time.Duration](v, otherwise T) T {
 		return otherwise
 	}
 	return v
+}
+
+func orRate(r, otherwise capability.Rate) capability.Rate {
+	if r == (capability.Rate{}) {
+		return otherwise
+	}
+	return r
 }

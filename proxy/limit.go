@@ -3,8 +3,6 @@ package proxy
 import (
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	"scupper.dev/scupper/capability"
 )
@@ -58,37 +56,4 @@ func (l *Limits) overLong(req *capability.Request, target string) capability.Rea
 		return capability.MalformedQuery
 	}
 	return capability.Granted
-}
-
-// Rate is so many in a time. As a limit it permits that many at once, and then evenly.
-type Rate struct {
-	Count int
-	Per   time.Duration
-}
-
-// bucket holds to a rate.
-type bucket struct {
-	rate Rate
-
-	mu     sync.Mutex
-	tokens float64
-	filled time.Time
-}
-
-func newBucket(r Rate) *bucket { return &bucket{rate: r, tokens: float64(r.Count)} }
-
-// take is false when the rate is exceeded now.
-func (b *bucket) take(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.filled.IsZero() && now.After(b.filled) {
-		gained := float64(b.rate.Count) * float64(now.Sub(b.filled)) / float64(b.rate.Per)
-		b.tokens = min(b.tokens+gained, float64(b.rate.Count))
-	}
-	b.filled = now
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
 }

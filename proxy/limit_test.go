@@ -180,7 +180,7 @@ func TestRequestTime(t *testing.T) {
 }
 
 func TestHandshakeRate(t *testing.T) {
-	w := newWorld(t, nil, limited(func(l *Limits) { l.Handshakes = Rate{2, time.Hour} }))
+	w := newWorld(t, nil, limited(func(l *Limits) { l.Handshakes = capability.Rate{Requests: 2, Per: time.Hour} }))
 	w.inside()
 	w.inside()
 	if c, err := w.dialTLSTo(good, "allowed.example"); err == nil {

@@ -25,7 +25,7 @@ type Proxy struct {
 	issued     *issued
 	live       *live
 	slots      chan struct{} // one for each connection that may be open
-	handshakes *bucket
+	handshakes *capability.Bucket
 	buffers    *sync.Pool
 	held       *semaphore.Weighted // for bodies under inspection
 	turns      *semaphore.Weighted // of inspectors, whose memory is a multiple of the body's
@@ -45,7 +45,7 @@ func New(cfg Config) (*Proxy, error) {
 		cfg: cfg, pools: newPools(cfg), issued: newIssued(), live: newLive(), buffers: newBuffers(),
 		held: semaphore.NewWeighted(int64(cfg.Limits.Held)), turns: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 	}
-	p.slots, p.handshakes = make(chan struct{}, cfg.Limits.Connections), newBucket(cfg.Limits.Handshakes)
+	p.slots, p.handshakes = make(chan struct{}, cfg.Limits.Connections), capability.NewBucket(cfg.Limits.Handshakes)
 	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil

@@ -51,7 +51,7 @@ func (f *front) admitTLS(l *link) {
 		f.p.alert(l)
 		return
 	}
-	if !f.p.handshakes.take(time.Now()) {
+	if !f.p.handshakes.Take(time.Now()) {
 		r := l.request(capability.KindConnect)
 		r.Limit = limitHandshakes
 		f.p.cfg.Authority.Refuse(r, capability.LimitExceeded)

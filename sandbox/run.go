@@ -33,6 +33,9 @@ type Config struct {
 	UpstreamRoots *x509.CertPool   // nil: the system's
 	Resolver      proxy.Resolver   // nil: the system's
 	Signals       <-chan os.Signal // for the command; may be nil
+	Limits        ConnectionLimits // of connections; zero fields are defaults
+	Questions     int64            // to DNS; 0: its default
+	QuestionRate  capability.Rate  // likewise
 	Credentials   *credential.Set  // that the policy's grants bind; nil: none
 
 	// Watch looks for new policies until ctx ends; nil: the first one stays. An error ends
@@ -41,6 +44,9 @@ type Config struct {
 
 	via *proxy.Via // the proxy that leads outside; nil: none
 }
+
+// ConnectionLimits bound what the clients of a run may hold. A zero field is its default.
+type ConnectionLimits = proxy.Limits
 
 // Result is what became of a run.
 type Result struct {
@@ -171,12 +177,13 @@ func newEnforcers(config Config, overrides []proxy.Override, ca *proxy.CA, guard
 	leases := dnsfilter.NewLeases(0)
 	p, err := proxy.New(proxy.Config{
 		Credentials: config.Credentials, Redactor: redactor(config.Credentials), Authority: guard, Names: leases, Policy: guard.Policy, CA: ca,
-		Overrides: overrides, Via: config.via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs,
+		Overrides: overrides, Via: config.via, UpstreamRoots: config.UpstreamRoots, Resolver: config.Resolver, OwnAddrs: interfaceAddrs, Limits: config.Limits,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &enforcers{guard: guard, proxy: p, dns: dnsfilter.New(dnsfilter.Config{Authority: guard, Leases: leases, IPv6: ipv6})}, nil
+	dns := dnsfilter.New(dnsfilter.Config{Authority: guard, Leases: leases, IPv6: ipv6, Questions: config.Questions, QuestionRate: config.QuestionRate})
+	return &enforcers{guard: guard, proxy: p, dns: dns}, nil
 }
 
 // redactor hides the secrets that the run has.

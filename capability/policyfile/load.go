@@ -37,6 +37,7 @@ type File struct {
 	Credentials []Credential
 	Upstream    Upstream
 	Sandbox     Sandbox
+	Connections Connections
 	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself
 	Files       []string   // the files it names, absolute where Name is, else relative to the same folder
 	BestEffort  bool       // a control that cannot be applied is reported, not an error

@@ -50,11 +50,13 @@ func (p *parser) policy(body *hclsyntax.Body) {
 			p.upstream(b)
 		case "sandbox":
 			p.sandbox(b)
+		case "connections":
+			p.connections(b)
 		case "tool":
 			p.later(b.DefRange, b.Type)
 		}
 	}
-	p.once(content.Blocks, "upstream", "sandbox")
+	p.once(content.Blocks, "upstream", "sandbox", "connections")
 	for _, b := range content.Blocks {
 		if b.Type == "role" {
 			p.role(b)

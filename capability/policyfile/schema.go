@@ -10,12 +10,16 @@ type shape struct {
 }
 
 var (
-	topLevel      = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream", "sandbox"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
-	upstreamBlock = shape{attributes: []string{"resolver", "ca", "proxy"}, blocks: []string{"proxy_credential"}}
-	proxyBlock    = shape{attributes: []string{"user", "user_env", "password_env", "password_file"}}
-	sandboxBlock  = shape{attributes: []string{"memory", "cpus", "processes", "time", "scratch", "output"}}
-	roleBlock     = shape{attributes: []string{"grants", "tools"}}
-	grantBlock    = shape{
+	topLevel         = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream", "sandbox", "connections"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
+	upstreamBlock    = shape{attributes: []string{"resolver", "ca", "proxy"}, blocks: []string{"proxy_credential"}}
+	proxyBlock       = shape{attributes: []string{"user", "user_env", "password_env", "password_file"}}
+	sandboxBlock     = shape{attributes: []string{"memory", "cpus", "processes", "time", "scratch", "output"}}
+	connectionsBlock = shape{attributes: []string{
+		"header_bytes", "header_count", "header_time", "url_bytes", "query_pairs", "body_time", "body_rate", "request_time", "idle_time",
+		"handshake_time", "handshakes", "streams", "open", "questions", "question_rate",
+	}}
+	roleBlock  = shape{attributes: []string{"grants", "tools"}}
+	grantBlock = shape{
 		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},
 		blocks:     []string{"allow", "limits", "git", "issues", "derive"},
 	}

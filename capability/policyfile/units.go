@@ -26,6 +26,17 @@ func (s *source) size(e hcl.Expression) (int64, bool) {
 	return n, true
 }
 
+// sizeUpTo reads a number of bytes that is not over most.
+func (s *source) sizeUpTo(e hcl.Expression, most int64) (int64, bool) {
+	n, ok := s.size(e)
+	if ok && n > most {
+		v, _ := s.str(e)
+		s.fail(e.Range(), fmt.Sprintf("%q is over %d bytes", v, most), "write less: every connection may hold as much")
+		return 0, false
+	}
+	return n, ok
+}
+
 func byteUnit(name string) (int64, bool) {
 	switch name {
 	case "B":

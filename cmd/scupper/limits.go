@@ -45,6 +45,16 @@ func (s *span) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// useConnections puts what the policy says of connections into config.
+func useConnections(config *sandbox.Config, c policyfile.Connections) {
+	config.Questions, config.QuestionRate = c.Questions, c.QuestionRate
+	config.Limits = sandbox.ConnectionLimits{
+		HeaderBytes: int(c.HeaderBytes), HeaderCount: int(c.HeaderCount), URLBytes: int(c.URLBytes), QueryPairs: int(c.QueryPairs),
+		Streams: int(c.Streams), Connections: int(c.Open), Handshakes: c.Handshakes, Handshake: c.HandshakeTime, Header: c.HeaderTime,
+		BodyTime: c.BodyTime, BodyRate: int(c.BodyRate), Request: c.RequestTime, Idle: c.IdleTime,
+	}
+}
+
 // limits are what the policy asks for, and above it the operator's word.
 func (c *RunCmd) limits(p policyfile.Sandbox) sandbox.Limits {
 	l := sandbox.Limits{

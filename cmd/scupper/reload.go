@@ -202,6 +202,7 @@ func (w *watcher) note(file *policyfile.File) string {
 		now, was any
 	}{
 		{"the sandbox block", file.Sandbox, w.first.Sandbox},
+		{"the connections block", file.Connections, w.first.Connections},
 		{"the upstream block", file.Upstream, w.first.Upstream},
 		{"the environment", file.EnvironmentFor(w.run.Role), w.first.EnvironmentFor(w.run.Role)},
 		{"best_effort", file.BestEffort, w.first.BestEffort},

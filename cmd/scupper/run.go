@@ -165,6 +165,7 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	for _, v := range file.EnvironmentFor(c.Role) {
 		config.Cage.Env = append(config.Cage.Env, v.Name+"="+v.Value)
 	}
+	useConnections(config, file.Connections)
 	if len(file.Upstream.ExtraCA) > 0 {
 		if err := addRoots(config, file.Upstream.ExtraCA); err != nil {
 			return fmt.Errorf("%s: upstream ca: %w", path, err)

@@ -17,10 +17,12 @@
 // out of range, trailing bytes, epilogues, undeclared parts. A parameter that asks for
 // another method is refused in every kind of body. No network and no file is read:
 // a schema has what its own text has. The time that a schema takes is bounded by the
-// size of the body and by limits that are checked when it is compiled.
+// size of the body and by limits that are checked when it is compiled. Numbers are
+// judged exactly, as they are sent. A program without schemas pays nothing for them.
 //
 // Non-guarantees: what a schema or a pattern leaves free can carry anything; Remarks
 // says where that is. Strings are not normalised: two spellings of one accented letter
 // are two names. Whole numbers beyond 2^53 are kept as written, and some parsers round
-// them. The content of a file in a multipart form is not looked at.
+// them. Formats have one strict reading each: an address of mail with quotes in it is
+// none. The content of a file in a multipart form is not looked at.
 package payload

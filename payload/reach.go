@@ -2,8 +2,7 @@ package payload
 
 import (
 	"errors"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"slices"
 )
 
 var errCircle = errors.New("it refers to itself without a step down: no body could be checked")
@@ -12,7 +11,7 @@ var errCostly = errors.New("it tries too much on one value: bodies could not be 
 // reach is the extent of the bodies that s can check with at most maxVisits visits of
 // one value and maxWork of all. A validator tries every branch, and where branches lead
 // to the same schema again, each level multiplies the visits by their number.
-func reach(s *jsonschema.Schema) (extent, error) {
+func reach(s *node) (extent, error) {
 	w := &weigher{known: make(map[level]int), open: make(map[level]bool)}
 	most, visits := widest(), 1
 	for depth := 0; depth <= MaxDepth; depth++ {
@@ -38,7 +37,7 @@ func (e extent) within(visits int) extent {
 
 // level is a schema at a number of steps above the value whose visits are counted.
 type level struct {
-	schema *jsonschema.Schema
+	schema *node
 	above  int
 }
 
@@ -49,7 +48,7 @@ type weigher struct {
 
 // visits is the most that one value, so many steps below a value for which s is tried,
 // can be visited on account of that.
-func (w *weigher) visits(s *jsonschema.Schema, above int) (int, error) {
+func (w *weigher) visits(s *node, above int) (int, error) {
 	at := level{s, above}
 	if n, ok := w.known[at]; ok {
 		return n, nil
@@ -72,12 +71,12 @@ func (w *weigher) visits(s *jsonschema.Schema, above int) (int, error) {
 }
 
 // below counts through the children, of which one has the value in it.
-func (w *weigher) below(s *jsonschema.Schema, above int) (int, error) {
+func (w *weigher) below(s *node, above int) (int, error) {
 	if above == 0 {
-		return weight(s), nil
+		return s.weight, nil
 	}
 	most := 0
-	for _, exclusive := range [][]*jsonschema.Schema{members(s), items(s)} {
+	for _, exclusive := range [][]*node{members(s), items(s)} {
 		for _, child := range exclusive {
 			n, err := w.visits(child, above-1)
 			if err != nil {
@@ -90,7 +89,7 @@ func (w *weigher) below(s *jsonschema.Schema, above int) (int, error) {
 	return most + n, err
 }
 
-func (w *weigher) sum(schemas []*jsonschema.Schema, above int) (int, error) {
+func (w *weigher) sum(schemas []*node, above int) (int, error) {
 	total := 0
 	for _, s := range schemas {
 		n, err := w.visits(s, above)
@@ -102,64 +101,39 @@ func (w *weigher) sum(schemas []*jsonschema.Schema, above int) (int, error) {
 	return total, nil
 }
 
-// weight is what one visit costs: lists are compared one by one, and all but strings
-// are made anew for that.
-func weight(s *jsonschema.Schema) int {
-	n := 1 + len(s.PatternProperties)
-	if s.Enum == nil {
-		return n
-	}
-	other := 0
-	for _, v := range s.Enum.Values {
-		if _, text := v.(string); !text {
-			other++
-		}
-	}
-	return n + other/4 + len(s.Enum.Values)/64
-}
-
-// same are the schemas that s applies to the value itself.
-func same(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := present(s.Ref, s.Not, s.If, s.Then, s.Else)
-	for _, group := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
+// same are the schemas that n applies to the value itself.
+func same(n *node) []*node {
+	out := present(n.not, n.condition, n.then, n.otherwise)
+	for _, group := range [][]*node{n.every, n.anyOf, n.oneOf} {
 		out = append(out, group...)
 	}
-	for _, d := range s.DependentSchemas {
+	for _, d := range n.dependent {
 		out = append(out, d)
 	}
 	return out
 }
 
 // members are those of which at most one is for a given property.
-func members(s *jsonschema.Schema) []*jsonschema.Schema {
-	additional, _ := s.AdditionalProperties.(*jsonschema.Schema)
-	out := present(additional, s.PropertyNames)
-	for _, p := range s.Properties {
+func members(n *node) []*node {
+	out := present(n.additional, n.propertyNames)
+	for _, p := range n.properties {
 		out = append(out, p)
 	}
 	return out
 }
 
 // items are those of which at most one is for a given item.
-func items(s *jsonschema.Schema) []*jsonschema.Schema {
-	return append(present(s.Items2020), s.PrefixItems...)
-}
+func items(n *node) []*node { return append(present(n.items), n.prefix...) }
 
 // every are those that come on top.
-func every(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := present(s.Contains, s.UnevaluatedItems, s.UnevaluatedProperties)
-	for _, p := range s.PatternProperties {
-		out = append(out, p)
+func every(n *node) []*node {
+	out := present(n.contains, n.unevaluatedItems, n.unevaluatedProperties)
+	for _, p := range n.patterns {
+		out = append(out, p.node)
 	}
 	return out
 }
 
-func present(schemas ...*jsonschema.Schema) []*jsonschema.Schema {
-	out := schemas[:0]
-	for _, s := range schemas {
-		if s != nil {
-			out = append(out, s)
-		}
-	}
-	return out
+func present(nodes ...*node) []*node {
+	return slices.DeleteFunc(nodes, func(n *node) bool { return n == nil })
 }

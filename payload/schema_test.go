@@ -17,6 +17,24 @@ func TestSchemaMistakes(t *testing.T) {
 		{"too many", wide, "more than 2000 schemas"},
 		{"no schema", `[]`, "not a schema"},
 		{"a keyword of another kind", `{"properties":{"a/b":{"maxLength":"x"}}}`, `at "/properties/a~1b/maxLength": not a schema`},
+		{"a maximum that is text", `{"maximum":"1"}`, `at "/maximum": not a schema`},
+		{"a length below zero", `{"maxLength":-1}`, `at "/maxLength": not a schema`},
+		{"half an item", `{"minItems":0.5}`, `at "/minItems": not a schema`},
+		{"a multiple of zero", `{"multipleOf":0}`, `at "/multipleOf": not a schema`},
+		{"no alternatives", `{"anyOf":[]}`, `at "/anyOf": not a schema`},
+		{"an alternative that is none", `{"anyOf":[{},1]}`, `at "/anyOf/1": not a schema`},
+		{"a property that is none", `{"properties":{"a":null}}`, `at "/properties/a": not a schema`},
+		{"properties that are none", `{"properties":[]}`, `at "/properties": not a schema`},
+		{"names that are none", `{"required":[1]}`, `at "/required": not a schema`},
+		{"a name twice", `{"required":["a","a"]}`, `at "/required": not a schema`},
+		{"an enumeration that is none", `{"enum":"a"}`, `at "/enum": not a schema`},
+		{"no type", `{"type":[]}`, `at "/type": not a schema`},
+		{"an anchor twice", `{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, `at "/$defs/b/$anchor": not a schema`},
+		{"an anchor that is a pointer", `{"$defs":{"a":{"$anchor":"/x"}}}`, `at "/$defs/a/$anchor": not a schema`},
+		{"a reference that is no text", `{"$ref":1}`, `at "/$ref": not a schema`},
+		{"a format that is not asserted", `{"properties":{"a":{"format":"idn-email"}}}`, `at "/properties/a/format": no format`},
+		{"a format that is no text", `{"format":1}`, `at "/format": not a schema`},
+		{"a keyword in another case", `{"maxlength":1}`, `at "/maxlength": no keyword`},
 		{"a type that is none", `{"type":"text"}`, `at "/type": not a schema`},
 		{"another draft", `{"$schema":"http://json-schema.org/draft-07/schema#"}`, "draft 2020-12"},
 		{"a keyword of another draft", `{"definitions":{}}`, `at "/definitions": no keyword`},
@@ -132,7 +150,12 @@ func TestWorstBodies(t *testing.T) {
 		"large exponents": {`{"type":"array","items":{"multipleOf":1e-300}}`,
 			"[" + strings.TrimSuffix(strings.Repeat("1e308,", 5000), ",") + "]"},
 		"a long string": {`{"type":"string","pattern":"^(a|aa|a?){1,100}$"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
-		"names":         {`{"patternProperties":{"^(a|b)*c$":{}},"propertyNames":{"maxLength":9}}`, manyNames(20_000)},
+		"a long value that no alternative takes": {`{"anyOf":[` + strings.Repeat(`{"type":"array","items":{"type":"null"}},`, 90) + `{"type":"null"}]}`,
+			`"` + strings.Repeat("a", 1<<20) + `"`},
+		"unique arrays in arrays": {`{"$ref":"#/$defs/n","$defs":{"n":{"type":"array","uniqueItems":true,"items":{"anyOf":[{"type":"integer"},{"$ref":"#/$defs/n"}]}}}}`,
+			strings.Repeat("[", 60) + "0" + manyNumbers(40_000) + strings.Repeat("]", 60)},
+		"unevaluated names": {`{"allOf":[` + strings.Repeat(`{"patternProperties":{"^n":{}}},`, 40) + `{}],"unevaluatedProperties":false}`, manyNames(10_000)},
+		"names":             {`{"patternProperties":{"^(a|b)*c$":{}},"propertyNames":{"maxLength":9}}`, manyNames(20_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -144,6 +167,14 @@ func TestWorstBodies(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyNumbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, ",%d", i+1)
+	}
+	return b.String()
 }
 
 func manyNames(n int) string {

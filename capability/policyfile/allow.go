@@ -45,6 +45,7 @@ func (s *source) allow(b *hcl.Block) (*capability.Allow, bool) {
 	a.Query = s.query(content)
 	a.Headers = s.headers(content)
 	a.Body = s.body(content, a.Methods, b)
+	a.Issues = s.issues(content)
 	s.checkResolver(a, b)
 	return a, s.diags.Count(Error) == before
 }

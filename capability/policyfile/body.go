@@ -19,11 +19,11 @@ func (s *source) body(content *hcl.BodyContent, methods []string, b *hcl.Block) 
 		s.fail(none.Expr.Range(), "not a body", "write "+bodyExample)
 		return nil
 	}
-	if len(content.Blocks) == 0 {
+	block := firstOf(content.Blocks, "body")
+	if block == nil {
 		s.needsBody(methods, none, b)
 		return nil
 	}
-	block := content.Blocks[0]
 	if none != nil {
 		s.fail(none.NameRange, "a body and none", "the body block is at "+s.place(block.DefRange)+": keep one of the two")
 	}

@@ -128,12 +128,12 @@ func (p *parser) expose(d *declaredCredential, e hcl.Expression) {
 
 func (p *parser) sourceOf(d *declaredCredential, content *hcl.BodyContent, b *hcl.Block) {
 	p.once(content.Blocks, "source")
-	i := slices.IndexFunc(content.Blocks, func(b *hcl.Block) bool { return b.Type == "source" })
-	if i < 0 {
+	block := firstOf(content.Blocks, "source")
+	if block == nil {
 		p.fail(b.DefRange, "the credential has no source", "write "+sourceExample)
 		return
 	}
-	source := p.content(content.Blocks[i].Body, sourceBlock)
+	source := p.content(block.Body, sourceBlock)
 	found := 0
 	for _, name := range []string{"env", "file", "exec"} {
 		if a := source.Attributes[name]; a != nil {
@@ -142,7 +142,7 @@ func (p *parser) sourceOf(d *declaredCredential, content *hcl.BodyContent, b *hc
 		}
 	}
 	if found != 1 {
-		p.fail(content.Blocks[i].DefRange, "a source is one of env, file and exec", "write "+sourceExample)
+		p.fail(block.DefRange, "a source is one of env, file and exec", "write "+sourceExample)
 	}
 	if a := source.Attributes["timeout"]; a != nil {
 		d.Timeout, _ = p.duration(a.Expr)

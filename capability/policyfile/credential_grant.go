@@ -43,9 +43,8 @@ func (p *parser) credentialExpr(e hcl.Expression) (c capability.Credential) {
 		switch root := t.RootName(); {
 		case len(t) == 1 && root == string(capability.Anonymous):
 			return capability.Credential{Mode: capability.Anonymous}
-		case len(t) == 1 && root == "issued":
-			p.later(e.Range(), root)
-			return c
+		case len(t) == 1 && root == string(capability.HandedOut):
+			return capability.Credential{Mode: capability.HandedOut}
 		case len(t) == 2 && root == "credential":
 			if step, ok := t[1].(hcl.TraverseAttr); ok {
 				return p.boundTo(step.Name, e.Range())
@@ -56,7 +55,7 @@ func (p *parser) credentialExpr(e hcl.Expression) (c capability.Credential) {
 	if hcl.ExprAsKeyword(bare(e)) != "" {
 		report = p.fail
 	}
-	report(e.Range(), "not a credential", `write credential = anonymous, credential = credential.NAME, or credential = pinned("sha256:...")`)
+	report(e.Range(), "not a credential", `write credential = anonymous, credential.NAME, issued, or pinned("sha256:...")`)
 	return c
 }
 

@@ -96,6 +96,13 @@ func TestCredentialMistakes(t *testing.T) {
 		{"pinned in clear", grantWith(`scheme = "http"`, `credential = pinned("sha256:`+strings.Repeat("0a", 32)+`")`), only("error: a credential on a cleartext scheme")},
 		{"pinned to nothing", grantWith(`credential = pinned()`), only("error: pinned takes one hash")},
 		{"pinned to a secret", grantWith(`credential = pinned("sk-0123")`), only("error: not a hash")},
+		{"issued to nobody", grantWith(allowWith("issues { fields = [\"token\"] }")), only(`error: what grant "g" hands out is of no use`)},
+		{"issued to a wildcard", grantWith("credential = issued", allowWith("issues {\nfields = [\"token\"]\nto = [\"*.example.com\"]\n}")), []string{"error: credentials are handed out for a wildcard"}},
+		{"issues nothing", grantWith("credential = issued", allowWith("issues {}")), only("error: the issues block hands out nothing")},
+		{"headers beside nothing", grantWith("credential = issued", allowWith("issues {\nfields = [\"token\"]\nheaders = [\"header\"]\n}")), only("error: headers without links")},
+		{"two issues blocks", grantWith("credential = issued", allowWith("issues { fields = [\"a\"] }\nissues { fields = [\"b\"] }")), only("error: a second issues block")},
+		{"issues beside allow blocks", grantWith("issues { fields = [\"a\"] }"), only("error: unsupported block type")},
+		{"issued in clear", grantWith(`scheme = "http"`, "credential = issued", allowWith("issues { fields = [\"a\"] }")), only("error: a credential on a cleartext scheme")},
 		{"foreign", grantWith(`foreign = keep`), only("error: not a way to treat a foreign credential")},
 		{"preset in clear", "version = 1\ncredential \"c\" {\n" + fromEnv + "\n" + inHeader + "\n}\nuse \"git\" {\n url = \"http://git.example.com\"\n repositories = [\"a/b\"]\n credential = credential.c\n}", only("error: a credential on a cleartext scheme")},
 	} {
@@ -133,6 +140,22 @@ func TestPresetCredential(t *testing.T) {
 	}
 	if i := slices.IndexFunc(diags, func(d Diagnostic) bool { return strings.Contains(d.Summary, "no grant binds") }); i >= 0 {
 		t.Error(diags[i])
+	}
+}
+
+// TestIssuesRoundTrip: what Print writes loads to the same.
+func TestIssuesRoundTrip(t *testing.T) {
+	policy := grantWith("credential = issued", allowWith("issues {\nfields = [\"token\"]\ncookies = [\"s\"]\nlinks = [\"href\"]\nheaders = [\"header\"]\nto = [\"api.example.com\"]\n}"))
+	first := load(t, policy, Options{}).Policy.Grants()
+	text := Print(first)
+	second := load(t, "version = 1\n"+string(text), Options{}).Policy.Grants()
+	want := &capability.IssueRule{Fields: []string{"token"}, Cookies: []string{"s"}, Links: []string{"href"}, Headers: []string{"header"}, To: []capability.Host{"api.example.com"}}
+	for _, g := range append(first, second...) {
+		got := *g.Allows[0].Issues
+		got.Position = capability.Position{}
+		if diff := cmp.Diff(want, &got); diff != "" || g.Credential.Mode != capability.HandedOut {
+			t.Errorf("%s\n%s", diff, text)
+		}
 	}
 }
 

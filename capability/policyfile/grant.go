@@ -119,8 +119,7 @@ func (p *parser) words(g *capability.Grant, content *hcl.BodyContent, b *hcl.Blo
 
 func (p *parser) laterParts(content *hcl.BodyContent) {
 	for _, b := range content.Blocks {
-		switch b.Type {
-		case "issues", "derive":
+		if b.Type == "derive" {
 			p.later(b.DefRange, b.Type)
 		}
 	}

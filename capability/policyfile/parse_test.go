@@ -105,7 +105,7 @@ func TestMistakes(t *testing.T) {
 		{"credential in quotes", grantWith(`credential = "anonymous"`), only("error: not a credential")},
 		{"bound credential", grantWith(`credential = credential.github`), only("error: no credential is named \"github\"")},
 		{"pinned credential", grantWith(`credential = pinned("sha256:00")`), only("error: not a hash")},
-		{"issued credential", grantWith(`credential = issued`), only("error: issued is not in this version")},
+		{"issued credential", grantWith(`credential = issued`), only("error: no answer hands out a credential for api.example.com")},
 		{"credential in cleartext", grantWith(`credential = credential.x`, `scheme = "http"`), []string{"error: no credential is named", "error: a credential on a cleartext scheme"}},
 		{"git block", strings.Replace(grantWith(`git {`+"\n repositories = [\"a/b\"]\n }"), allowWith(), "", 1), only(`error: the git block names no operations ... write operations = ["fetch"]`)},
 

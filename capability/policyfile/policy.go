@@ -69,6 +69,7 @@ func (p *parser) policy(body *hclsyntax.Body) {
 		}
 	}
 	p.checkSchemes()
+	p.checkIssued()
 	p.reviewCredentials()
 }
 

@@ -103,6 +103,7 @@ func printAllow(b *bytes.Buffer, a *capability.Allow) {
 	case body:
 		b.WriteString("body = none\n")
 	}
+	printIssues(b, a.Issues)
 	b.WriteString("}\n")
 }
 

@@ -21,9 +21,9 @@ var (
 	roleBlock  = shape{attributes: []string{"grants", "tools"}}
 	grantBlock = shape{
 		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},
-		blocks:     []string{"allow", "limits", "git", "issues", "derive"},
+		blocks:     []string{"allow", "limits", "git", "derive"},
 	}
-	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body"}, blocks: []string{"body"}}
+	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body"}, blocks: []string{"body", "issues"}}
 	bodyBlock   = shape{attributes: []string{"type", "max", "coding", "schema", "form", "parts", "inspect"}}
 	limitsBlock = shape{attributes: []string{"requests", "upload", "download", "rate", "misses", "names"}}
 )
@@ -40,6 +40,16 @@ func (h shape) schema() *hcl.BodySchema {
 		schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: t, LabelNames: []string{"name"}})
 	}
 	return schema
+}
+
+// firstOf is the first block of a type, nil where there is none.
+func firstOf(blocks hcl.Blocks, kind string) *hcl.Block {
+	for _, b := range blocks {
+		if b.Type == kind {
+			return b
+		}
+	}
+	return nil
 }
 
 // content takes a block apart; what does not belong there is reported, with the name

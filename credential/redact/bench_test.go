@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"syscall"
 	"testing"
 	"time"
+
+	"scupper.dev/scupper/credential"
 )
 
 // BenchmarkScan is text in pieces as the proxy reads them, with eight secrets.
@@ -22,7 +25,7 @@ func BenchmarkScan(b *testing.B) {
 		rows[i] = map[string]string{"name": "package-name", "text": "a line\nand \"another\" one", "url": "https://example.com/a/b?c=d"}
 	}
 	text, _ := json.Marshal(rows)
-	for name, text := range map[string][]byte{"random": random, "JSON": text[:32<<10], "letters": bytes.Repeat([]byte("ordinary words "), 2200)[:32<<10]} {
+	for name, text := range map[string][]byte{"random": random, "JSON": text[:32<<10], "escapes only": bytes.Repeat([]byte(`\"`), 16<<10), "letters": bytes.Repeat([]byte("ordinary words "), 2200)[:32<<10]} {
 		b.Run(name, func(b *testing.B) {
 			f, _ := of(eight()...).automata()
 			s := newStream(f)
@@ -40,7 +43,8 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkSmall is an answer of 1 KiB from its beginning to its end.
 func BenchmarkSmall(b *testing.B) {
-	r := of(eight()...)
+	secrets := of(eight()...).secrets()
+	r := New(func() []credential.Secret { return secrets })
 	text := bytes.Repeat([]byte("x"), 1<<10)
 	buf := make([]byte, 4<<10)
 	b.ReportAllocs()
@@ -62,4 +66,19 @@ func processor(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano())
+}
+
+// BenchmarkHeader is the header of an ordinary answer.
+func BenchmarkHeader(b *testing.B) {
+	secrets := of(eight()...).secrets()
+	r := New(func() []credential.Secret { return secrets })
+	h := http.Header{
+		"Date": {"Mon, 30 Nov 2026 14:37:07 GMT"}, "Content-Type": {"application/json; charset=utf-8"}, "Content-Length": {"1234"},
+		"Cache-Control": {"public, max-age=60"}, "Etag": {`W/"0123456789abcdef0123456789abcdef"`}, "Vary": {"Accept, Authorization"},
+		"X-Request-Id": {"7b1c:3e5a:91f2d:a0b1c2:6543210f"}, "Strict-Transport-Security": {"max-age=31536000; includeSubDomains"},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Header(h)
+	}
 }

@@ -127,6 +127,24 @@ func TestEverySplit(t *testing.T) {
 	}
 }
 
+// TestEveryPlace: wherever a secret stands behind an escape, and the piece ends.
+func TestEveryPlace(t *testing.T) {
+	r := of(token)
+	for name, form := range spellings(token) {
+		for at := range 2*stride + 10 {
+			text := `\/` + strings.Repeat(`.`, at) + form + "%41"
+			want := `\/` + strings.Repeat(`.`, at) + strings.Repeat("*", len(form)) + "%41"
+			if got := r.Text(text); got != want {
+				t.Fatalf("%s at %d: got %q", name, at, got)
+			}
+			cut := io.MultiReader(strings.NewReader(text[:at+len(form)/2]), strings.NewReader(text[at+len(form)/2:]))
+			if got := read(t, r.Reader(cut)); got != want {
+				t.Fatalf("%s at %d, cut: got %q", name, at, got)
+			}
+		}
+	}
+}
+
 func read(t *testing.T, r io.Reader) string {
 	t.Helper()
 	b, err := io.ReadAll(r)

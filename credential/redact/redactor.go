@@ -51,16 +51,25 @@ func lowerCase(forms []string) []string {
 // Text is s with all secrets hidden: for messages, errors and logs.
 func (r *Redactor) Text(s string) string {
 	forms, _ := r.automata()
-	return forms.text(s)
+	return newLines(forms).text(s)
 }
 
-func (a *automaton) text(s string) string {
-	if a == nil {
+// lines hides secrets in short texts, one after the other.
+type lines struct {
+	stream *Stream
+	buf    []byte
+}
+
+func newLines(a *automaton) *lines { return &lines{stream: newStream(a)} }
+
+// text makes no new string where nothing is hidden.
+func (l *lines) text(s string) string {
+	l.buf = append(l.buf[:0], s...)
+	out := append(slices.Clip(l.stream.Next(l.buf)), l.stream.End()...)
+	if string(out) == s {
 		return s
 	}
-	st := newStream(a)
-	out := string(st.Next([]byte(s)))
-	return out + string(st.End())
+	return string(out)
 }
 
 // Reader is src with all secrets hidden. What src gives is passed on at once, but for
@@ -78,10 +87,16 @@ func (r *Redactor) Writer(w io.Writer) io.Writer { return &writer{r, w} }
 // name.
 func (r *Redactor) Header(h http.Header) {
 	forms, names := r.automata()
+	cleanHeader(h, newLines(forms), newLines(names))
+}
+
+func cleanHeader(h http.Header, forms, names *lines) {
 	for name, values := range h {
-		if lower := strings.ToLower(name); names.text(lower) != lower {
-			delete(h, name)
-			continue
+		if len(name) >= shortest/2 {
+			if lower := strings.ToLower(name); names.text(lower) != lower {
+				delete(h, name)
+				continue
+			}
 		}
 		for i, v := range values {
 			values[i] = forms.text(v)

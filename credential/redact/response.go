@@ -74,15 +74,17 @@ func (r *Redactor) Response(resp *http.Response) error {
 	if err != nil {
 		return err
 	}
-	r.Header(resp.Header)
-	r.Header(resp.Trailer) // the names that are announced
+	forms, names := r.automata()
+	hiding, hidingNames := newLines(forms), newLines(names)
+	cleanHeader(resp.Header, hiding, hidingNames)
+	cleanHeader(resp.Trailer, hiding, hidingNames) // the names that are announced
 	if coding != "" {
 		uncode(resp)
 	}
 	if bodyless(resp) {
 		return nil
 	}
-	return r.body(resp, coding)
+	return forms.body(resp, coding)
 }
 
 func bodyless(resp *http.Response) bool {
@@ -104,7 +106,7 @@ func uncode(resp *http.Response) {
 	}
 }
 
-func (r *Redactor) body(resp *http.Response, coding string) error {
+func (a *automaton) body(resp *http.Response, coding string) error {
 	partial := resp.StatusCode == http.StatusPartialContent
 	switch {
 	case partial && coding != "":
@@ -116,10 +118,9 @@ func (r *Redactor) body(resp *http.Response, coding string) error {
 	if err != nil {
 		return fmt.Errorf("read the body in its coding %q: %w", coding, err)
 	}
-	forms, _ := r.automata()
-	out := &reader{src: plain, stream: newStream(forms)}
-	if partial && forms != nil {
-		if err := out.beginInside(forms); err != nil {
+	out := &reader{src: plain, stream: newStream(a)}
+	if partial && a != nil {
+		if err := out.beginInside(a); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,12 @@ func (v *spelling) start(state uint32, from, end int) {
 	}
 }
 
+// reset forgets the text.
+func (v *spelling) reset() {
+	v.state, v.keep = 0, 0
+	v.places, v.unfinished = v.places[:0], v.unfinished[:0]
+}
+
 // scan goes on with text[from:].
 func (v *spelling) scan(a *automaton, text []byte, from int) {
 	v.begin()

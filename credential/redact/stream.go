@@ -86,6 +86,7 @@ func (s *Stream) End() []byte {
 		hide(s.held, s.spelt.finish(s.a))
 	}
 	out := s.begin(s.held)
-	*s = *newStream(s.a)
+	s.held, s.plain, s.same, s.lead = s.held[:0], 0, true, 0
+	s.spelt.reset()
 	return out
 }

@@ -21,6 +21,7 @@ type uploadBody struct {
 	from io.ReadCloser
 	left int64
 	done atomic.Bool // read to its end
+	shut atomic.Bool // the upstream wants no more of it
 }
 
 func (x *exchange) upload(from io.ReadCloser, most int64) *uploadBody {
@@ -53,13 +54,18 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 	}
 	if err == io.EOF {
 		b.done.Store(true)
-	} else if err != nil {
+	} else if err != nil && !b.shut.Load() {
 		b.x.fail(clientFailure(b.x.r, err))
 	}
 	return n, err
 }
 
-func (b *uploadBody) Close() error { return b.from.Close() }
+// Close lets a Read that goes on fail without blame: an origin may answer before it has
+// read everything.
+func (b *uploadBody) Close() error {
+	b.shut.Store(true)
+	return b.from.Close()
+}
 
 // cut fails the exchange for reason and is the error that aborts the transfer.
 func (x *exchange) cut(reason capability.Reason) error {

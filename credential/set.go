@@ -126,10 +126,12 @@ type held struct {
 	placeholder string
 
 	mu      sync.Mutex // also while a command runs: others wait for its answer
-	history []Secret   // the last is in force
 	begun   time.Time
 	expires time.Time
 	failed  time.Time // of the last attempt to renew
+
+	past    sync.Mutex // with mu to change history, alone to look: answers do not wait for a command
+	history []Secret   // the last is in force
 }
 
 func (h *held) open(ctx context.Context) error {
@@ -160,8 +162,8 @@ func (h *held) warnings() (out []string) {
 }
 
 func (h *held) all() []Secret {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.past.Lock()
+	defer h.past.Unlock()
 	return slices.Clone(h.history)
 }
 
@@ -217,6 +219,8 @@ func (h *held) renew(ctx context.Context) error {
 	if n := len(h.history); n > 0 && h.history[n-1].Reveal() == r.value {
 		return nil
 	}
+	h.past.Lock()
+	defer h.past.Unlock()
 	if h.history = append(h.history, NewSecret(h.spec.Name, r.value)); len(h.history) > maxHistory {
 		h.history = slices.Delete(h.history, 0, 1)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/credential/redact"
 )
 
 // Exit codes of scupper itself. `run` passes the code of its command through.
@@ -23,6 +24,8 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Env            func(string) string
 	Color          bool // Stderr is a terminal
+
+	secrets *redact.Redactor // of the run; nil: none
 }
 
 // exitError ends scupper with a code, a message and, where there is one, the next
@@ -51,12 +54,21 @@ func (a *App) report(err error) int {
 		hint = other.Hint()
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(a.Stderr, "scupper: %s\n", printable(text))
+		fmt.Fprintf(a.Stderr, "scupper: %s\n", printable(a.hidden(text)))
 	}
 	if hint != "" {
-		fmt.Fprintf(a.Stderr, "  %s\n", printable(hint))
+		fmt.Fprintf(a.Stderr, "  %s\n", printable(a.hidden(hint)))
 	}
 	return code
+}
+
+// hidden is text without secrets. No error has one by design; this is for the error of
+// another package that quotes what it was given.
+func (a *App) hidden(text string) string {
+	if a.secrets == nil {
+		return text
+	}
+	return a.secrets.Text(text)
 }
 
 // printable is text as a terminal may have it, line by line: names in it may be the

@@ -10,6 +10,7 @@ import (
 
 	"scupper.dev/scupper/capability/policyfile"
 	"scupper.dev/scupper/credential"
+	"scupper.dev/scupper/credential/redact"
 	"scupper.dev/scupper/sandbox"
 )
 
@@ -42,7 +43,7 @@ func useCredentials(config *sandbox.Config, file *policyfile.File, app *App) err
 	for _, w := range set.Warnings() {
 		fmt.Fprintf(app.Stderr, "scupper: %s\n", w)
 	}
-	config.Credentials = set
+	config.Credentials, app.secrets = set, redact.New(set.Secrets)
 	config.Audit.Command = make([]string, len(config.Cage.Command))
 	for i, word := range config.Cage.Command {
 		config.Audit.Command[i] = set.Conceal(word)

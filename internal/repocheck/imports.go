@@ -30,7 +30,7 @@ func mayImport() map[string][]string {
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},
-		"cmd/scupper":           {"audit", "capability", "capability/policyfile", "capability/presets", "clientconfig", "credential", "probe", "replay", "sandbox"},
+		"cmd/scupper":           {"audit", "capability", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "probe", "replay", "sandbox"},
 		"e2e":                   {"audit", "capability", "probe", "replay"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
 		"bench":                 {"audit", "capability", "capability/policyfile", "replay"},

@@ -228,7 +228,7 @@ func (g *Guard) Finish(d capability.Decision, o capability.Outcome) {
 	g.totals.finished(d, o)
 	rec := &Record{
 		Event: Ended, Decision: d.ID, Grant: d.Grant.Name, Status: o.Status, Sent: o.Sent, Received: o.Received,
-		Stripped: o.Stripped, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence),
+		Stripped: o.Stripped, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence), Close: capped(o.Close, maxWord),
 	}
 	if o.Upstream.IsValid() {
 		rec.Upstream = o.Upstream.String()

@@ -74,7 +74,8 @@ type Record struct {
 	Upstream string `json:"upstream,omitempty"`
 	Took     int64  `json:"took,omitempty"` // nanoseconds
 	Error    string `json:"error,omitempty"`
-	Says     string `json:"says,omitempty"` // of a limit of the run, one sentence
+	Close    string `json:"close,omitempty"` // of a WebSocket: who closed it, and with which code
+	Says     string `json:"says,omitempty"`  // of a limit of the run, one sentence
 
 	Run     *Start   `json:"run,omitempty"`
 	Change  *Change  `json:"change,omitempty"`

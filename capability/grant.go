@@ -53,6 +53,8 @@ type Allow struct {
 	Headers  []HeaderRule
 	Body     *BodyRule  // nil: no body
 	Issues   *IssueRule // nil: its answers hand out no credential
+
+	WebSocket bool // a GET may go on as a WebSocket (RFC 6455)
 }
 
 // BodyRule says which body an allow block takes.

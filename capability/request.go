@@ -60,6 +60,8 @@ type Request struct {
 	Trailer []string            // names of the fields that are to follow the body, likewise
 	Body    Body
 
+	WebSocket bool // it is to go on as a WebSocket
+
 	Issued Issued // what the run has handed out; nil: nothing
 
 	Front    Front
@@ -86,5 +88,6 @@ type Outcome struct {
 	Error    string // what went wrong, in the words of ErrorKind; empty when nothing did
 	Upstream netip.AddrPort
 	Stripped int           // request headers that were not passed on
+	Close    string        // of a WebSocket: who closed it, and with which code
 	Duration time.Duration // from decision to the last byte
 }

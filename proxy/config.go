@@ -80,6 +80,7 @@ type Limits struct {
 	Idle        time.Duration   // between requests; default 3 min
 	Refused     time.Duration   // for a first byte to an address that is not granted, ten times as much to a name; default 30 ms
 	Dial        time.Duration   // name resolution and connecting upstream; default 10 s
+	Message     int64           // bytes of one WebSocket message; default 16 MiB
 	Held        int             // bytes of bodies under inspection, all together; default 256 MiB
 	Grace       time.Duration   // for live requests when a front ends; default 250 ms
 }
@@ -126,6 +127,7 @@ func (l Limits) withDefaults() Limits {
 		Idle:        or(l.Idle, 3*time.Minute),
 		Refused:     or(l.Refused, 30*time.Millisecond),
 		Dial:        or(l.Dial, 10*time.Second),
+		Message:     int64(or(int(l.Message), 16<<20)),
 		Held:        or(l.Held, 256<<20),
 		Grace:       or(l.Grace, 250*time.Millisecond),
 	}

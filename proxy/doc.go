@@ -11,6 +11,8 @@
 //	handle.go                     authorise
 //	refuse.go or forward.go       answer; upstream.go dials, body.go streams,
 //	                              inspect.go rewrites
+//	websocket.go, frame_relay.go  the same for WebSocket: handshake, frames
+//	live.go                       end what a new policy no longer grants
 //	finish.go                     outcome
 //
 // Use it with an Authority that decides and records:
@@ -30,5 +32,6 @@
 // inspector; then it is held whole, up to the grant's maximum. HTTP/2 streams over the
 // limit of open ones are refused by net/http without a record: the client may send them
 // again (RFC 9113 section 8.7).
-// WebSocket and other upgrades are refused.
+// Upgrades other than a granted WebSocket are refused; of a WebSocket the form of frames
+// is judged, and not what messages say.
 package proxy

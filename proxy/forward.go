@@ -30,6 +30,7 @@ type exchange struct {
 	upstream       netip.AddrPort
 	status         int
 	stripped       int
+	closed         string                  // of a WebSocket: by whom, and with which code
 	failed         atomic.Pointer[failure] // the first thing that went wrong
 	stop           context.CancelFunc      // ends the way upstream
 }
@@ -59,6 +60,10 @@ func (x *exchange) forward(begun int64) {
 	}
 	if x.failed.Load() != nil || !x.spend(headSize(up), 0) || !x.present(up) {
 		x.answerFailure()
+		return
+	}
+	if x.q.WebSocket {
+		x.webSocket(up)
 		return
 	}
 	x.p.pipe.ServeHTTP(x.w, up)

@@ -30,6 +30,7 @@ type stream struct {
 	broke atomic.Bool // inside a body
 	early atomic.Bool // an answer did not wait for the end of its request
 	begun atomic.Bool // a head has begun and not ended
+	last  atomic.Bool // a head was delivered that is the last one
 }
 
 // phase is what the next bytes of a stream are.
@@ -196,8 +197,10 @@ func (s *stream) advanceHead() bool {
 	s.heads++
 	s.ready = end + 4
 	switch {
-	case h.connect:
+	case h.connect, h.upgrade && h.length == 0 && !h.chunked:
+		// Whatever comes of it, no request follows.
 		s.phase = inTunnel
+		s.last.Store(true)
 	case h.chunked:
 		s.phase = inChunkLine
 	case h.length > 0:

@@ -22,6 +22,9 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		p.connect(w, r, l)
 		return
 	}
+	if s, ok := r.Context().Value(connKey{}).(*stream); ok && s.last.Load() {
+		w.Header().Set("Connection", "close")
+	}
 	req, reason := identify(r, l)
 	if reason != capability.Granted {
 		d := p.cfg.Authority.Refuse(req, reason)

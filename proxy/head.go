@@ -11,6 +11,7 @@ import (
 // head is what matters of a request head for finding the next one.
 type head struct {
 	connect bool
+	upgrade bool // to a WebSocket, if that is granted
 	chunked bool
 	length  int64
 
@@ -84,6 +85,8 @@ func (h *head) note(line []byte) {
 	name, value := line[:i], bytes.Trim(line[i+1:], " \t")
 	h.fields++
 	switch {
+	case is(name, "upgrade"):
+		h.upgrade = is(value, "websocket")
 	case is(name, "host"):
 		h.host = value
 		h.hosts++

@@ -118,8 +118,8 @@ func readHeader(req *capability.Request, r *http.Request) capability.Reason {
 		dropProxy(h) // addressed to us, not to the origin
 	}
 	dropH2C(h)
-	if len(h["Upgrade"]) > 0 {
-		return capability.ProtocolNotGranted
+	if reason := readUpgrade(req, r); reason != capability.Granted {
+		return reason
 	}
 	req.Header = h
 	for name := range r.Trailer {

@@ -42,6 +42,7 @@ func (s *source) allow(b *hcl.Block) (*capability.Allow, bool) {
 	a := &capability.Allow{Position: s.position(b.DefRange.Start)}
 	a.Methods = s.methods(content, b)
 	a.Path = s.path(content, b)
+	a.WebSocket = s.webSocket(content, a.Methods)
 	a.Query = s.query(content)
 	a.Headers = s.headers(content)
 	a.Body = s.body(content, a.Methods, b)

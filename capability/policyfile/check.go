@@ -48,7 +48,7 @@ func (a reviewed) covers(b reviewed) bool {
 		}
 	}
 	return (a.paths == b.paths || a.Path.Match(b.literal)) && coversQuery(a.Query, b.Query) && coversBody(a.Body, b.Body) &&
-		headerText(a.Headers) == headerText(b.Headers)
+		headerText(a.Headers) == headerText(b.Headers) && (a.WebSocket || !b.WebSocket)
 }
 
 // skeleton is the template with its variables numbered in order.

@@ -97,6 +97,9 @@ func printAllow(b *bytes.Buffer, a *capability.Allow) {
 		names, patterns = append(names, capability.Quote(h.Name)), append(patterns, h.Value)
 	}
 	pairs(b, "headers", names, patterns)
+	if a.WebSocket {
+		b.WriteString("websocket = true\n")
+	}
 	switch {
 	case a.Body != nil:
 		printBody(b, a.Body)

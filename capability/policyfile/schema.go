@@ -23,7 +23,7 @@ var (
 		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},
 		blocks:     []string{"allow", "limits", "git", "derive"},
 	}
-	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body"}, blocks: []string{"body", "issues"}}
+	allowBlock  = shape{attributes: []string{"methods", "path", "where", "query", "headers", "body", "websocket"}, blocks: []string{"body", "issues"}}
 	bodyBlock   = shape{attributes: []string{"type", "max", "coding", "schema", "form", "parts", "inspect"}}
 	limitsBlock = shape{attributes: []string{"requests", "upload", "download", "rate", "misses", "names"}}
 )

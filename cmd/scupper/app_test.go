@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"testing"
 
 	"scupper.dev/scupper/credential"
@@ -16,8 +15,7 @@ func TestReportHidesSecrets(t *testing.T) {
 	var b bytes.Buffer
 	app := &App{Stderr: &b, secrets: redact.New(func() []credential.Secret { return []credential.Secret{credential.NewSecret("x", secret)} })}
 	code := app.report(&exitError{code: exitUsage, err: errors.New("parse \"Bearer " + secret + "\": bad"), hint: "run it with " + secret})
-	stars := strings.Repeat("*", len(secret))
-	if want := "scupper: parse \"Bearer " + stars + "\": bad\n  run it with " + stars + "\n"; code != exitUsage || b.String() != want {
+	if want := "scupper: parse \"Bearer [secret]\": bad\n  run it with [secret]\n"; code != exitUsage || b.String() != want {
 		t.Errorf("got %d, %q, want %q", code, b.String(), want)
 	}
 }

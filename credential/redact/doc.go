@@ -4,7 +4,7 @@
 //	r := redact.New(set.Secrets)
 //	r.Ask(up.Header)          // only codings that can be read, no short ranges
 //	err := r.Response(resp)   // header and body, decoded; trailers with r.Header
-//	log.Print(r.Text(message))
+//	fmt.Fprintln(os.Stderr, r.Text(message))
 //
 // Guarantees: of a secret of eight bytes or more nothing is left of the secret itself,
 // of its base64 in either alphabet at each alignment, or of its hexadecimal, in either
@@ -15,9 +15,16 @@
 // back but an end that is the beginning of a form. Memory is bounded by the secrets'
 // lengths.
 //
+// Answers under gzip, deflate (zlib), br and zstd are read and passed on without their
+// coding; another coding, two of them, a part of a coded body, a body that is not what
+// its coding says, or one that grows more than 256 times, is an error. At the beginning
+// of a part of a body, where a secret may have begun before it, the rest of a form is
+// hidden from an eighth of it on; short ranges are not asked for.
+//
 // Non-guarantees: an origin that changes the secret otherwise (encrypts, reverses,
-// splits it, escapes it twice, breaks its base64 into lines) gives it away. So do up to
-// two bytes at either end of base64, in whose characters neighbours have a part.
-// Secrets of less than eight bytes are not looked for: they cannot be told from other
-// text.
+// splits it, escapes it twice, breaks its base64 into lines, puts it into an archive or
+// a compressed message inside the body) gives it away. So do up to two bytes at either
+// end of base64, in whose characters neighbours have a part, and the length of what is
+// hidden, where asterisks stand for it. Secrets of less than eight bytes are not looked
+// for: they cannot be told from other text.
 package redact

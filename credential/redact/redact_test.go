@@ -70,7 +70,7 @@ func spellings(s string) map[string]string {
 func covered(t *testing.T, r *Redactor, name, text string) {
 	t.Helper()
 	want := "x" + strings.Repeat("*", len(text)) + "y"
-	if got := r.Text("x" + text + "y"); got != want {
+	if got := r.mask("x" + text + "y"); got != want {
 		t.Errorf("%s: got %q for %q", name, got, text)
 	}
 }
@@ -95,7 +95,7 @@ func TestBase64(t *testing.T) {
 						"as it is": text, "in a query": url.QueryEscape(text), "in JSON": strings.ReplaceAll(text, "/", `\/`),
 						"in HTML": strings.ReplaceAll(text, "+", "&#43;"),
 					} {
-						got := r.Text(text)
+						got := r.mask(text)
 						left := len(strings.ReplaceAll(got, "*", ""))
 						// Whole characters on either side, and one at each end that is shared.
 						if most := (before+behind)*4/3 + 7 + 3*2; len(got) != len(text) || left > most {
@@ -113,7 +113,7 @@ func TestEverySplit(t *testing.T) {
 	for _, secret := range []string{token, odd, sorted} {
 		for name, form := range spellings(secret) {
 			text := "data: {" + form + `} & \ 100% &am %4` + form + "\n\n"
-			want := r.Text(text)
+			want := r.mask(text)
 			for i := 1; i < len(text); i++ {
 				two := io.MultiReader(strings.NewReader(text[:i]), strings.NewReader(text[i:]))
 				if got := read(t, r.Reader(two)); got != want {
@@ -134,7 +134,7 @@ func TestEveryPlace(t *testing.T) {
 		for at := range 2*stride + 10 {
 			text := `\/` + strings.Repeat(`.`, at) + form + "%41"
 			want := `\/` + strings.Repeat(`.`, at) + strings.Repeat("*", len(form)) + "%41"
-			if got := r.Text(text); got != want {
+			if got := r.mask(text); got != want {
 				t.Fatalf("%s at %d: got %q", name, at, got)
 			}
 			cut := io.MultiReader(strings.NewReader(text[:at+len(form)/2]), strings.NewReader(text[at+len(form)/2:]))
@@ -167,7 +167,7 @@ func TestCutOff(t *testing.T) {
 		"escaped, cut":       {"%73%6b-test-Zq8r", strings.Repeat("*", 16)},
 		"cut in an escape":   {token[:12] + "%3", strings.Repeat("*", 12) + "%3"},
 	} {
-		if got := r.Text(c.text); got != c.want {
+		if got := r.mask(c.text); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestFormsInsideForms(t *testing.T) {
 		"xx" + a + "q!":    "xx" + strings.Repeat("*", 16) + "q!",
 		"xx" + a[:9] + "!": "xx*********!",
 	} {
-		if got := r.Text(text); got != want {
+		if got := r.mask(text); got != want {
 			t.Errorf("got %q, want %q for %q", got, want, text)
 		}
 	}
@@ -202,7 +202,7 @@ func TestHoldsBackBeginningsOnly(t *testing.T) {
 }
 
 func TestShortSecretsAreLeftAlone(t *testing.T) {
-	if got := of("short", "").Text("a short text"); got != "a short text" {
+	if got := of("short", "").mask("a short text"); got != "a short text" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -255,10 +255,18 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-func TestWriter(t *testing.T) {
-	var b bytes.Buffer
-	n, err := fmt.Fprintf(of(token).Writer(&b), "it said %s\n", token)
-	if want := "it said " + strings.Repeat("*", 28) + "\n"; n != 37 || err != nil || b.String() != want {
-		t.Errorf("got %d, %v, %q", n, err, b.String())
+// TestText: CRED-07, a message does not tell how long a secret is.
+func TestText(t *testing.T) {
+	r := of(token, odd)
+	for text, want := range map[string]string{
+		"it said " + token + ", " + url.QueryEscape(odd): "it said [secret], [secret]",
+		"* a ** " + token[:15] + "... *":                 "* a ** [secret]... *",
+		token + token:                                    "[secret]",
+		"nothing of it ***":                              "nothing of it ***",
+		"":                                               "",
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -48,8 +48,25 @@ func lowerCase(forms []string) []string {
 	return slices.Compact(out)
 }
 
-// Text is s with all secrets hidden: for messages, errors and logs.
+// Text is s with [secret] for each part that is hidden: for messages, which are not to
+// tell how long a secret is either.
 func (r *Redactor) Text(s string) string {
+	masked, out, from := r.mask(s), "", 0
+	for i := 0; i < len(s); {
+		end := i
+		for end < len(s) && masked[end] == '*' {
+			end++
+		}
+		if masked[i:end] != s[i:end] {
+			out, from = out+s[from:i]+"[secret]", end
+		}
+		i = max(end, i+1)
+	}
+	return out + s[from:]
+}
+
+// mask is s with an asterisk for each byte that is hidden.
+func (r *Redactor) mask(s string) string {
 	forms, _ := r.automata()
 	return newLines(forms).text(s)
 }
@@ -79,10 +96,6 @@ func (r *Redactor) Reader(src io.Reader) io.Reader {
 	return &reader{src: src, stream: newStream(forms)}
 }
 
-// Writer is w with all secrets hidden in each write: for loggers, which write a message
-// at a time.
-func (r *Redactor) Writer(w io.Writer) io.Writer { return &writer{r, w} }
-
 // Header hides secrets in the values of h and leaves out headers with one in their
 // name.
 func (r *Redactor) Header(h http.Header) {
@@ -102,19 +115,6 @@ func cleanHeader(h http.Header, forms, names *lines) {
 			values[i] = forms.text(v)
 		}
 	}
-}
-
-type writer struct {
-	r *Redactor
-	w io.Writer
-}
-
-// Write is of len(message) where the whole got out.
-func (w *writer) Write(message []byte) (int, error) {
-	if _, err := io.WriteString(w.w, w.r.Text(string(message))); err != nil {
-		return 0, err
-	}
-	return len(message), nil
 }
 
 type reader struct {

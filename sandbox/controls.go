@@ -9,13 +9,9 @@ import (
 // processes, time), credentials, that it is destroyed, its output; and what these rest on. A limit that nobody asked for and that has no default is
 // not in force.
 func (c *Cage) Controls() []Control {
-	network := "every address leads to scupper, IPv4 and IPv6"
-	if len(c.sockets.TCP) < 2 {
-		network = "every address leads to scupper, IPv4; IPv6 is off in this kernel"
-	}
 	return []Control{
 		{"filesystem", true, fmt.Sprintf("read-only root from nothing, uid %s, %s of temporary files, writable without a limit of size: %s", innerID, size(c.limits.Scratch), c.writable())},
-		{"network", true, network},
+		{"network", true, "every address leads to scupper"},
 		c.held("memory", size(c.limits.Memory)+", temporary files included"),
 		c.cpus(),
 		c.processes(),

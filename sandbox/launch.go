@@ -144,8 +144,8 @@ func (l *launch) gid() int {
 	return os.Getegid()
 }
 
-// receive waits for the child's sockets, or for its error.
-func (c *Cage) receive(ctx context.Context) error {
+// connect waits for the child's sockets, or for its error.
+func (c *Cage) connect(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { c.process.control.SetReadDeadline(time.Now()) })
 	defer stop()
 	if err := c.receiveMessage(ctx); err != nil || c.io.terminal == nil {

@@ -37,14 +37,26 @@ type Cage struct {
 // Prepare builds a cage: its namespaces, its network and its mounts are there, and nothing of the command runs yet. The caller serves the sockets,
 // calls Start, Wait and, in any case, Close. A context that ends before Prepare returns is an error; afterwards it has no effect.
 func Prepare(ctx context.Context, config CageConfig) (*Cage, error) {
-	c := &Cage{config: config, ended: make(chan struct{})}
-	if err := c.prepare(ctx); err != nil {
+	c, err := begin(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.connect(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Cage) prepare(ctx context.Context) error {
+// begin starts the child that builds the cage. Until connect the caller has time for something else.
+func begin(config CageConfig) (*Cage, error) {
+	c := &Cage{config: config, ended: make(chan struct{})}
+	if err := c.begin(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cage) begin() error {
 	if len(c.config.Command) == 0 {
 		return usage("scupper run -- COMMAND", "no command")
 	}
@@ -80,10 +92,7 @@ func (c *Cage) prepare(ctx context.Context) error {
 	if c.io, err = c.config.newStdio(c.outerUID()); err != nil {
 		return err
 	}
-	if err := c.launch(bwrap, env); err != nil {
-		return err
-	}
-	return c.receive(ctx)
+	return c.launch(bwrap, env)
 }
 
 func (c *Cage) writeFiles() error {

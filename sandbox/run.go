@@ -76,7 +76,7 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	config.Cage.TrustPEM = string(ca.CertPEM())
 	config.Cage.Ports = ports(config.Audit.Policy)
 
-	cage, err := Prepare(ctx, config.Cage)
+	cage, err := begin(config.Cage)
 	if err != nil {
 		return result, err
 	}
@@ -91,6 +91,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	exit := ExitSandbox
 	defer func() {
 		err = errors.Join(err, closeLog(guard, exit))
+		if !cage.started {
+			return
+		}
 		result.Summary = guard.Summary()
 		result.Summary.Exit = exit
 		if !addresses.InForce {
@@ -98,6 +101,12 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 		}
 	}()
 
+	if err := cage.harden(); err != nil {
+		return result, err
+	}
+	if err := cage.connect(ctx); err != nil {
+		return result, err
+	}
 	sockets := cage.Sockets()
 	enforcers, err := newEnforcers(config, overrides, ca, guard, len(sockets.TCP) > 1)
 	if err != nil {
@@ -111,9 +120,6 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 		group.Go(func() error { return config.Watch(serving, &Policies{guard, enforcers.proxy, config.Credentials}) })
 	}
 
-	if err := cage.harden(); err != nil {
-		return result, err
-	}
 	if err := cage.Start(); err != nil {
 		return result, err
 	}

@@ -31,7 +31,7 @@ func describe(r *capability.Request, d capability.Decision) *Record {
 	rec := &Record{
 		Event: Decided, Kind: string(r.Kind), Verdict: d.Verdict(), Reason: string(d.Reason),
 		Host: string(r.Host), Port: r.Port, Scheme: string(r.Scheme),
-		Method: escaped(r.Method, maxWord), Path: capped(r.Path.String(), maxPath), Query: parameters(r.Query, d.Allow),
+		Method: escaped(r.Method, maxWord), Path: capped(r.Path.String(), maxPath), Query: parameters(r.Query, d),
 		Front: string(r.Front), Protocol: escaped(r.Protocol, maxWord), Excerpt: escaped(r.Excerpt, maxExcerpt),
 	}
 	if r.Address.IsValid() {
@@ -74,17 +74,30 @@ func describeDenial(rec *Record, p *capability.Policy, r *capability.Request, d 
 	rec.Mismatch, rec.Smallest = capped(e.Mismatch, maxSentence), capped(e.Smallest, maxSmallest)
 }
 
-func parameters(q capability.Query, a *capability.Allow) []Parameter {
+func parameters(q capability.Query, d capability.Decision) []Parameter {
 	n := min(len(q), maxParameters)
 	out := make([]Parameter, 0, n)
 	for _, p := range q[:n] {
 		shown := masked
-		if a != nil && listed(a, p) {
+		if d.Allow != nil && listed(d.Allow, p) {
 			shown = capped(p.Value, maxName)
 		}
-		out = append(out, Parameter{Name: capped(p.Name, maxName), Value: shown, Length: len(p.Value)})
+		length := len(p.Value)
+		if secret(d.Grant, p.Name) {
+			length = 0 // a placeholder is as long as its secret
+		}
+		out = append(out, Parameter{Name: capped(p.Name, maxName), Value: shown, Length: length})
 	}
 	return out
+}
+
+// secret reports whether a credential rides in the parameter with that name.
+func secret(g *capability.Grant, name string) bool {
+	var c capability.Credential
+	if g != nil {
+		c = g.Credential
+	}
+	return c.InParameter(name)
 }
 
 // listed reports whether the policy itself spells out the value of p.

@@ -34,6 +34,10 @@ type Config struct {
 	UnavailableAfter time.Duration // without a log, after which the run must end; default 30 s
 	FlushEvery       time.Duration // between counted records; default 1 s
 	Now              func() time.Time
+
+	// Key of the fingerprints of foreign credentials; nil: one of the run's own, so that
+	// those of two runs cannot be compared.
+	Key []byte
 }
 
 func (c *Config) setDefaults() {
@@ -48,6 +52,9 @@ func (c *Config) setDefaults() {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 2*time.Second)
 	c.UnavailableAfter = cmp.Or(c.UnavailableAfter, 30*time.Second)
 	c.FlushEvery = cmp.Or(c.FlushEvery, time.Second)
+	if c.Key == nil {
+		c.Key = newKey()
+	}
 }
 
 // Guard decides requests and records what it decided. Its methods are safe for
@@ -96,7 +103,7 @@ func segmentFile(dir, run string) string { return filepath.Join(dir, run, "00000
 func start(c Config, run, hash string, f file) (*Guard, error) {
 	g := &Guard{
 		config: c, run: run, log: newLog(run, f, c.Now, c.WriteTimeout),
-		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(), key: newKey(),
+		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(), key: c.Key,
 		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	g.policy.Store(&inForce{Policy: c.Policy, hash: hash})
@@ -228,7 +235,7 @@ func (g *Guard) Finish(d capability.Decision, o capability.Outcome) {
 	g.totals.finished(d, o)
 	rec := &Record{
 		Event: Ended, Decision: d.ID, Grant: d.Grant.Name, Status: o.Status, Sent: o.Sent, Received: o.Received,
-		Stripped: o.Stripped, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence), Close: capped(o.Close, maxWord),
+		Stripped: o.Stripped, Placeholder: o.Placeholder, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence), Close: capped(o.Close, maxWord),
 	}
 	if o.Upstream.IsValid() {
 		rec.Upstream = o.Upstream.String()

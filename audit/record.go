@@ -67,15 +67,16 @@ type Record struct {
 
 	Policy string `json:"policy,omitempty"` // that judged: the first digits of its hash, once there was more than one
 
-	Status   int    `json:"status,omitempty"`
-	Sent     int64  `json:"sent,omitempty"`
-	Received int64  `json:"received,omitempty"`
-	Stripped int    `json:"stripped,omitempty"` // request headers that were not passed on
-	Upstream string `json:"upstream,omitempty"`
-	Took     int64  `json:"took,omitempty"` // nanoseconds
-	Error    string `json:"error,omitempty"`
-	Close    string `json:"close,omitempty"` // of a WebSocket: who closed it, and with which code
-	Says     string `json:"says,omitempty"`  // of a limit of the run, one sentence
+	Status      int    `json:"status,omitempty"`
+	Sent        int64  `json:"sent,omitempty"`
+	Received    int64  `json:"received,omitempty"`
+	Stripped    int    `json:"stripped,omitempty"`    // request headers that were not passed on
+	Placeholder bool   `json:"placeholder,omitempty"` // one was in the body that was sent, as it was
+	Upstream    string `json:"upstream,omitempty"`
+	Took        int64  `json:"took,omitempty"` // nanoseconds
+	Error       string `json:"error,omitempty"`
+	Close       string `json:"close,omitempty"` // of a WebSocket: who closed it, and with which code
+	Says        string `json:"says,omitempty"`  // of a limit of the run, one sentence
 
 	Run     *Start   `json:"run,omitempty"`
 	Change  *Change  `json:"change,omitempty"`
@@ -86,7 +87,7 @@ type Record struct {
 type Parameter struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Length int    `json:"length"` // of the value, in bytes
+	Length int    `json:"length"` // of the value, in bytes; 0 for a credential
 }
 
 // Body is what a request said of its body. Length is -1 when it did not say.

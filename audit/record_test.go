@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 	c := Config{
 		Policy: grants(t, capability.Limits{Requests: 1}), PolicyPath: "policy.hcl", Role: "build", Command: []string{"npm", "ci"}, Version: "v0", User: "1000",
 		Controls: []map[string]any{{"name": "network", "in_force": true}}, Overrides: []string{"api.example.com:443:127.0.0.1:8443"},
-		FlushEvery: time.Hour, Now: func() time.Time { now = now.Add(time.Millisecond); return now },
+		FlushEvery: time.Hour, Key: []byte("key"), Now: func() time.Time { now = now.Add(time.Millisecond); return now },
 	}
 	c.setDefaults()
 	g, err := start(c, "20261130t124500-k3f7x2", strings.Repeat("0", 64), disk)

@@ -206,6 +206,11 @@ func (c *Credential) InTrailer(name string) bool {
 	return isCredentialHeader(name) || name != "" && name == c.Place.Header()
 }
 
+// InParameter reports whether a credential rides in the parameter with that name.
+func (c *Credential) InParameter(name string) bool {
+	return c.ownsParameter(name) || isCredentialParameter(name)
+}
+
 // ownsHeader reports whether the secret goes into the header with that name.
 func (c *Credential) ownsHeader(name string) bool {
 	return c.Mode == Bound && name == c.Place.Header()

@@ -155,6 +155,9 @@ func (p *Policy) WithPlaceholders(placeholders map[string]string) (*Policy, erro
 	return run, nil
 }
 
+// Placeholders lists those that the run has.
+func (p *Policy) Placeholders() []string { return slices.Clone(p.placeholders) }
+
 // Grants lists the grants in the order of the policy.
 func (p *Policy) Grants() []*Grant { return slices.Clone(p.grants) }
 

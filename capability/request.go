@@ -82,12 +82,13 @@ type Body struct {
 
 // An Outcome is what happened after an allowing Decision.
 type Outcome struct {
-	Status   int    // HTTP status the upstream answered, 0 when none
-	Sent     int64  // bytes that went upstream: request line, headers, body
-	Received int64  // bytes that came back: status line, headers, body
-	Error    string // what went wrong, in the words of ErrorKind; empty when nothing did
-	Upstream netip.AddrPort
-	Stripped int           // request headers that were not passed on
-	Close    string        // of a WebSocket: who closed it, and with which code
-	Duration time.Duration // from decision to the last byte
+	Status      int    // HTTP status the upstream answered, 0 when none
+	Sent        int64  // bytes that went upstream: request line, headers, body
+	Received    int64  // bytes that came back: status line, headers, body
+	Error       string // what went wrong, in the words of ErrorKind; empty when nothing did
+	Upstream    netip.AddrPort
+	Stripped    int           // request headers that were not passed on
+	Placeholder bool          // in the body that was sent, where it means nothing
+	Close       string        // of a WebSocket: who closed it, and with which code
+	Duration    time.Duration // from decision to the last byte
 }

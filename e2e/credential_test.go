@@ -197,6 +197,9 @@ func TestHandingOutIsRefused(t *testing.T) {
 	w.flags = []string{"--env", "ANTHROPIC_COPY"}
 	a := w.attack(command("env")).wantExit(2).wantStderr("the variable ANTHROPIC_COPY would hand [secret llm] to the sandbox").farSideNothing()
 	a.looked[theLog] = true
+	w.flags = []string{"--env", "LLM_KEY"}
+	a = w.attack(command("env")).wantExit(2).wantStderr("the variable LLM_KEY would hand [secret llm] to the sandbox").farSideNothing()
+	a.looked[theLog] = true
 	w.flags = nil
 	a = w.attack(command("curl", "-H", "x-api-key: "+realKey, messages)).wantExit(2).wantStderr("the command line would hand [secret llm] to the sandbox").farSideNothing()
 	a.looked[theLog] = true

@@ -22,10 +22,12 @@ type uploadBody struct {
 	left int64
 	done atomic.Bool // read to its end
 	shut atomic.Bool // the upstream wants no more of it
+
+	finder finder
 }
 
 func (x *exchange) upload(from io.ReadCloser, most int64) *uploadBody {
-	return &uploadBody{x: x, from: from, left: most}
+	return &uploadBody{x: x, from: from, left: most, finder: finder{texts: x.p.cfg.Policy().Placeholders()}}
 }
 
 // early makes an answer that comes before the end of its request the last one of the
@@ -46,6 +48,7 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 		return 0, b.x.cut(capability.BodyTooLarge)
 	}
 	b.left -= int64(n)
+	b.finder.look(buf[:n])
 	if n > 0 && !b.x.spend(int64(n), 0) {
 		return 0, b.x.failed.Load()
 	}

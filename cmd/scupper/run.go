@@ -141,6 +141,12 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	if err := c.useFlags(&config, app); err != nil {
 		return sandbox.Config{}, err
 	}
+	if file == nil {
+		return config, nil
+	}
+	if err := useCredentials(&config, file, app); err != nil { // after the flags, which may name what it scrubs
+		return sandbox.Config{}, err
+	}
 	return config, withhold(config)
 }
 
@@ -173,9 +179,6 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	}
 	if file.Upstream.Resolver != "" {
 		config.Resolver = resolver(file.Upstream.Resolver)
-	}
-	if err := useCredentials(config, file, app); err != nil {
-		return err
 	}
 	return useProxy(config, file.Upstream.Proxy, app.Env)
 }

@@ -183,10 +183,11 @@ func cover(spans []span, s span) []span {
 	return append(spans, s)
 }
 
-// hide writes an asterisk over each byte of spans.
+// hide writes an asterisk over each byte of spans. What is before the text has been
+// passed on already.
 func hide(text []byte, spans []span) {
 	for _, s := range spans {
-		for i := s.from; i < s.to; i++ {
+		for i := max(s.from, 0); i < s.to; i++ {
 			text[i] = '*'
 		}
 	}

@@ -165,10 +165,34 @@ func TestCutOff(t *testing.T) {
 		"twice":              {token + token, strings.Repeat("*", 56)},
 		"begun twice":        {token[:5] + token, token[:5] + strings.Repeat("*", 28)},
 		"escaped, cut":       {"%73%6b-test-Zq8r", strings.Repeat("*", 16)},
-		"cut in an escape":   {token[:12] + "%3", strings.Repeat("*", 12) + "%3"},
+		"cut in an escape":   {token[:12] + "%3", strings.Repeat("*", 14)},
 	} {
 		if got := r.mask(c.text); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestMessages: what is spread over messages is hidden from its first third on, an escape
+// that has begun excepted, and no
+// message waits for the next.
+func TestMessages(t *testing.T) {
+	for name, form := range spellings(token) {
+		for size := 1; size < len(form)+3; size++ {
+			pass, end := of(token).Messages()
+			text, got := "m: "+form+" and more", ""
+			for rest := text; rest != ""; {
+				n := min(size, len(rest))
+				piece := string(pass([]byte(rest[:n])))
+				if piece += string(end()); len(piece) != n {
+					t.Fatalf("%s: got %q for %q", name, piece, rest[:n])
+				}
+				got, rest = got+piece, rest[n:]
+			}
+			shown := len(strings.ReplaceAll(got[3:3+len(form)], "*", ""))
+			if shown > len(form)/3+longestEscape || got[:3] != text[:3] || !strings.HasSuffix(got, " and more") || strings.TrimRight(got[3:3+len(form)], "*") != form[:shown] {
+				t.Errorf("%s by %d: got %q", name, size, got)
+			}
 		}
 	}
 }

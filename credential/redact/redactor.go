@@ -96,6 +96,16 @@ func (r *Redactor) Reader(src io.Reader) io.Reader {
 	return &reader{src: src, stream: newStream(forms)}
 }
 
+// Messages hides secrets in messages that follow each other: pass takes a piece of one
+// and returns what can be passed on, end returns the rest of the message. A secret that
+// is spread over several is hidden from its first third on. What both return is valid
+// until the next call.
+func (r *Redactor) Messages() (pass func(piece []byte) []byte, end func() []byte) {
+	forms, _ := r.automata()
+	s := newStream(forms)
+	return s.Next, s.Flush
+}
+
 // Header hides secrets in the values of h and leaves out headers with one in their
 // name.
 func (r *Redactor) Header(h http.Header) {

@@ -129,21 +129,31 @@ func (v *spelling) rebase(by int) {
 // finish finds what is to be hidden where the text ends: in the middle of an escape, or
 // with what now is none.
 func (v *spelling) finish(a *automaton) []span {
-	v.spans = v.spans[:0]
-	v.hide(a.states[v.state].last)
+	v.spans = append(v.spans[:0], v.last(a))
 	for _, c := range v.unfinished {
 		v.state = a.step(v.state, c)
 		v.places = append(v.places, v.end)
 		v.end++
-		v.hide(a.states[v.state].hide)
+		v.spans = append(v.spans, v.behind(a.states[v.state].hide))
 	}
-	v.hide(a.states[v.state].last)
-	return v.spans
+	v.unfinished = v.unfinished[:0]
+	return append(v.spans, v.last(a))
 }
 
-// hide the last n characters.
-func (v *spelling) hide(n uint32) {
-	if n > 0 {
-		v.spans = append(v.spans, span{v.places[len(v.places)-int(n)], v.end})
+// last is what is to be hidden where the text ends or pauses, in the middle of an
+// escape perhaps.
+func (v *spelling) last(a *automaton) span {
+	s := v.behind(a.states[v.state].last)
+	if s.to > s.from {
+		s.to += len(v.unfinished)
 	}
+	return s
+}
+
+// behind are the last n characters.
+func (v *spelling) behind(n uint32) span {
+	if n == 0 {
+		return span{}
+	}
+	return span{v.places[len(v.places)-int(n)], v.end}
 }

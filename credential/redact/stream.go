@@ -34,7 +34,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	}
 	hide(text, s.spans)
 	hide(text, s.spelt.spans)
-	keep := max(s.length(), s.spelt.keep)
+	keep := min(max(s.length(), s.spelt.keep), len(text))
 	s.held = append(s.held[:0], text[len(text)-keep:]...)
 	s.spelt.rebase(len(text) - keep)
 	return s.begin(text[:len(text)-keep])
@@ -77,11 +77,10 @@ func (s *Stream) begin(out []byte) []byte {
 
 // End returns what was held back, at the end of the text.
 func (s *Stream) End() []byte {
-	if len(s.held) == 0 {
+	if s.a == nil {
 		return nil
 	}
-	end := len(s.held)
-	hide(s.held, []span{{end - int(s.a.states[s.plain].last), end}})
+	s.hideLast()
 	if !s.same {
 		hide(s.held, s.spelt.finish(s.a))
 	}
@@ -89,4 +88,25 @@ func (s *Stream) End() []byte {
 	s.held, s.plain, s.same, s.lead = s.held[:0], 0, true, 0
 	s.spelt.reset()
 	return out
+}
+
+// Flush returns what was held back where the text makes a pause. It may have been the
+// beginning of a form: the rest of that will be hidden.
+func (s *Stream) Flush() []byte {
+	if s.a == nil {
+		return nil
+	}
+	s.hideLast()
+	if !s.same {
+		hide(s.held, []span{s.spelt.last(s.a)})
+	}
+	out := s.begin(s.held)
+	s.spelt.rebase(len(out))
+	s.held = s.held[:0]
+	return out
+}
+
+func (s *Stream) hideLast() {
+	end := len(s.held)
+	hide(s.held, []span{{end - int(s.a.states[s.plain].last), end}})
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/proxy"
@@ -145,7 +146,7 @@ func TestFindsMistakes(t *testing.T) {
 	for _, mistake := range []string{spelling, twice, refused, lost, shorter, changed, elsehost, another, cutoff, extra} {
 		t.Run(mistake, func(t *testing.T) {
 			x := &experiment{lab: newLaboratory(t, k), seed: 1, most: 1, requests: 1000, generate: (*generator).simple}
-			x.lab.make = brokenBy(mistake)
+			x.lab.make, x.lab.patience = brokenBy(mistake), time.Second
 			against := all
 			if mistake != spelling {
 				against = all[:1]

@@ -66,14 +66,11 @@ func (w *world) try(s sample) []string {
 	return append(found, fmt.Sprintf("  answer: %.400q", answer))
 }
 
-// patience is how long an entry may take after its request was answered.
-const patience = 2 * time.Second
-
 // collect takes what arrived and compares it with grants, and with those that failed
 // before, because a server may notice late that a request broke off.
 func (w *world) collect(parallel bool, grants []grant) (got []entry, found []string) {
 	missing := len(completed(grants))
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(w.patience); ; {
 		got = append(got, w.origin.take(w.peer, missing, deadline)...)
 		left, found := match(parallel, append(slices.Clone(w.failed), grants...), got)
 		lost := completed(left)
@@ -83,11 +80,6 @@ func (w *world) collect(parallel bool, grants []grant) (got []entry, found []str
 		w.failed = failures(left)
 		for _, g := range lost {
 			found = append(found, "not received: "+g.String())
-		}
-		for _, g := range grants {
-			if strings.HasPrefix(g.failed, "upstream_") {
-				found = append(found, "broken off by the origin: "+g.String())
-			}
 		}
 		return got, found
 	}

@@ -80,7 +80,7 @@ func newLaboratory(t *testing.T, k keys) *laboratory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &laboratory{dir: t.TempDir(), policy: policy, roots: k.roots, make: scupper}
+	return &laboratory{patience: 20 * time.Second, dir: t.TempDir(), policy: policy, roots: k.roots, make: scupper}
 }
 
 // TestDifferential asks every origin the same requests.
@@ -109,6 +109,17 @@ type result struct {
 	requests int
 }
 
+// upstream is how many requests failed at the origin: a few time-outs are no
+// disagreement, a server that does not work proves nothing.
+func (r *result) upstream() (n int64) {
+	for what, times := range r.failed {
+		if strings.HasPrefix(what, "upstream_") {
+			n += times
+		}
+	}
+	return n
+}
+
 // fault is a sample that disagreed, and in what.
 type fault struct {
 	origin *origin
@@ -133,6 +144,9 @@ func (x *experiment) run(t *testing.T, origins []*origin) {
 		t.Logf("%s: %d requests, %d allowed (%d %%), %d received, not completed: %v", o.name, r.requests, r.allowed, 100*r.allowed/int64(max(1, r.requests)), o.total, r.failed)
 		if 5*r.allowed < int64(r.requests) {
 			t.Errorf("%s: fewer than 20 %% of the requests are allowed", o.name)
+		}
+		if n := r.upstream(); 1000*n > int64(r.requests) {
+			t.Errorf("%s: %d requests broke off at the origin", o.name, n)
 		}
 	}
 	for _, o := range origins {

@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -88,14 +87,14 @@ func TestSandbox(t *testing.T) {
 		samples = append(samples, w)
 	}
 	log := runSandboxed(t, k, o, samples)
-	grants, tally, err := readLog(bufio.NewReader(bytes.NewReader(log)))
-	if err != nil {
-		t.Fatal(err)
+	grants, tally, torn, err := readLog(bytes.NewReader(log))
+	if err != nil || len(torn) > 0 {
+		t.Fatalf("the log ends in %q: %v", torn, err)
 	}
 	for i := range grants {
 		grants[i].sent = sent
 	}
-	got := o.take(netip.MustParseAddr("127.0.0.1"), len(completed(grants)), time.Now().Add(patience))
+	got := o.take(netip.MustParseAddr("127.0.0.1"), len(completed(grants)), time.Now().Add(10*time.Second))
 	left, found := match(true, grants, got)
 	for _, f := range found {
 		t.Error(f)

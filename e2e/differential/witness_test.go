@@ -1,7 +1,7 @@
 package differential
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +18,8 @@ import (
 // witness is the guard of a world, and remembers what was rendered for whom.
 type witness struct {
 	*audit.Guard
-	log *os.File
-	new *bufio.Reader
+	log  *os.File
+	torn []byte // of a line that was being written
 
 	mu      sync.Mutex
 	targets map[string]string // by decision: path and query to send
@@ -36,7 +36,7 @@ func newWitness(dir string, policy *capability.Policy) (*witness, error) {
 	if err != nil {
 		return nil, errors.Join(err, g.Close(0))
 	}
-	w := &witness{Guard: g, log: log, new: bufio.NewReader(log), targets: map[string]string{}}
+	w := &witness{Guard: g, log: log, targets: map[string]string{}}
 	return w, nil
 }
 
@@ -80,9 +80,11 @@ func (g grant) String() string {
 	return fmt.Sprintf("granted %s %s%s, body %+v, failure %q", g.Method, g.Host, g.target, g.Body, g.failed)
 }
 
-// grants reads what the log has that was not read before.
+// grants reads what the log has that was not read before. A connection that was closed
+// may still be recorded, so that the last line can be half there.
 func (w *witness) grants() ([]grant, tally, error) {
-	granted, t, err := readLog(w.new)
+	granted, t, torn, err := readLog(io.MultiReader(bytes.NewReader(w.torn), w.log))
+	w.torn = torn
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range granted {
@@ -92,23 +94,23 @@ func (w *witness) grants() ([]grant, tally, error) {
 	return granted, t, err
 }
 
-// readLog reads records to the end: the requests that were allowed, and how many
-// decisions there are in all.
-func readLog(from *bufio.Reader) ([]grant, tally, error) {
-	var out []grant
-	var t tally
+// readLog reads records to the end: the requests that were allowed, how many decisions
+// there are in all, and the begin of a line without an end.
+func readLog(from io.Reader) (out []grant, t tally, torn []byte, err error) {
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return nil, t, nil, err
+	}
 	at := map[string]int{}
 	for {
-		line, err := from.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
-			return out, t, nil
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if !whole {
+			return out, t, text, nil
 		}
+		text = rest
 		var r audit.Record
-		if err == nil {
-			err = json.Unmarshal(line, &r)
-		}
-		if err != nil {
-			return nil, t, fmt.Errorf("read log at %q: %w", line, err)
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, t, nil, fmt.Errorf("read log at %q: %w", line, err)
 		}
 		t.count(&r)
 		switch {
@@ -165,5 +167,8 @@ func (w *witness) close() (tally, error) {
 		return tally{}, err
 	}
 	_, t, err := w.grants()
+	if err == nil && len(w.torn) > 0 {
+		err = fmt.Errorf("the log ends in %q", w.torn)
+	}
 	return t, err
 }

@@ -101,25 +101,27 @@ type enforcer interface {
 // uses its addresses, so that what arrives can be told apart.
 type world struct {
 	player
-	origin  *origin
-	witness *witness
-	dir     string
-	addr    netip.Addr // where the client connects to, leased for granted
-	peer    netip.Addr // where the origin sees the enforcer
-	stop    context.CancelFunc
-	served  []chan error
-	tally   tally
-	granted []grant // of the last sample
-	failed  []grant // that broke off and have no entry yet
+	patience time.Duration
+	origin   *origin
+	witness  *witness
+	dir      string
+	addr     netip.Addr // where the client connects to, leased for granted
+	peer     netip.Addr // where the origin sees the enforcer
+	stop     context.CancelFunc
+	served   []chan error
+	tally    tally
+	granted  []grant // of the last sample
+	failed   []grant // that broke off and have no entry yet
 }
 
 // laboratory is what all worlds share.
 type laboratory struct {
-	dir    string
-	policy *capability.Policy
-	roots  *x509.CertPool // of the origins
-	worlds atomic.Uint32
-	make   func(proxy.Config) (enforcer, error)
+	patience time.Duration // for an entry after its request was answered
+	dir      string
+	policy   *capability.Policy
+	roots    *x509.CertPool // of the origins
+	worlds   atomic.Uint32
+	make     func(proxy.Config) (enforcer, error)
 }
 
 func scupper(c proxy.Config) (enforcer, error) { return proxy.New(c) }
@@ -142,7 +144,7 @@ func newPolicy() (*capability.Policy, error) {
 func (l *laboratory) new(o *origin) (*world, error) {
 	n := l.worlds.Add(1)
 	w := &world{
-		origin: o, dir: fmt.Sprintf("%s/%d", l.dir, n),
+		patience: l.patience, origin: o, dir: fmt.Sprintf("%s/%d", l.dir, n),
 		addr: netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}), peer: netip.AddrFrom4([4]byte{127, 2, byte(n >> 8), byte(n)}),
 	}
 	var err error

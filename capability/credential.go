@@ -47,6 +47,7 @@ type Place struct {
 	Name          string // of the header, in canonical MIME form, of the parameter, of the cookie
 	Before, After string // what stands around the secret in a header
 	User          string // the user of Basic authentication
+	Also          string // a header, in canonical MIME form, in which the placeholder may stand as well; nothing is sent there
 }
 
 // String is the place in words.
@@ -203,7 +204,7 @@ func (j *judgement) elsewhere(s string) {
 // InTrailer reports whether a credential rides in the trailer field with that name.
 // None is admitted there.
 func (c *Credential) InTrailer(name string) bool {
-	return isCredentialHeader(name) || name != "" && name == c.Place.Header()
+	return isCredentialHeader(name) || name != "" && (name == c.Place.Header() || name == c.Place.Also)
 }
 
 // InParameter reports whether a credential rides in the parameter with that name.
@@ -211,9 +212,9 @@ func (c *Credential) InParameter(name string) bool {
 	return c.ownsParameter(name) || isCredentialParameter(name)
 }
 
-// ownsHeader reports whether the secret goes into the header with that name.
+// ownsHeader reports whether the header with that name is the credential's business.
 func (c *Credential) ownsHeader(name string) bool {
-	return c.Mode == Bound && name == c.Place.Header()
+	return c.Mode == Bound && (name == c.Place.Header() || name == c.Place.Also)
 }
 
 // ownsParameter: origins differ in whether the case of a name counts.

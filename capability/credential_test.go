@@ -36,6 +36,7 @@ func bound(p Place) Credential { return Credential{Mode: Bound, Name: "llm", Pla
 
 var (
 	keyHeader = Place{In: InHeader, Name: "X-Api-Key"}
+	also      = Place{In: InHeader, Name: "X-Api-Key", Also: "Authorization"}
 	bearer    = Place{In: InHeader, Name: "Authorization", Before: "Bearer "}
 )
 
@@ -85,6 +86,11 @@ func TestBoundCredential(t *testing.T) {
 		{"two tokens", bearer, path, []string{"Authorization", "Bearer " + ours + " " + attacker}, ForeignCredential},
 		{"another bearer", bearer, path, []string{"Authorization", "Bearer " + attacker}, ForeignCredential},
 		{"x-api-key where Authorization is bound", bearer, path, []string{"X-Api-Key", attacker}, ForeignCredential},
+
+		{"in the other header that the policy names", also, path, []string{"Authorization", "Bearer " + ours}, Granted},
+		{"in both", also, path, []string{"Authorization", "Bearer " + ours, "X-Api-Key", ours}, Granted},
+		{"another there", also, path, []string{"Authorization", "Bearer " + attacker}, ForeignCredential},
+		{"another beside it", also, path, []string{"Authorization", "Bearer " + ours, "X-Api-Key", attacker}, ForeignCredential},
 
 		{"CRED-15 Basic", Place{In: InBasic, User: "bot"}, path, []string{"Authorization", "Basic " + encoded("bot:"+ours)}, Granted},
 		{"CRED-15 Basic of another user", Place{In: InBasic, User: "bot"}, path, []string{"Authorization", "basic " + encoded("x-access-token:"+ours)}, Granted},

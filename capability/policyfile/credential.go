@@ -76,7 +76,7 @@ type declaredCredential struct {
 var (
 	credentialBlock = shape{attributes: []string{"expose"}, blocks: []string{"source", "basic"}, labelled: []string{"header", "query", "cookie"}}
 	sourceBlock     = shape{attributes: []string{"env", "file", "exec", "timeout"}}
-	valueBlock      = shape{attributes: []string{"value"}}
+	valueBlock      = shape{attributes: []string{"value", "also"}}
 	basicBlock      = shape{attributes: []string{"user"}}
 	emptyBlock      = shape{}
 )
@@ -247,6 +247,9 @@ func (p *parser) headerPlace(d *declaredCredential, b *hcl.Block) {
 	case slices.Contains([]string{"Accept", "Accept-Encoding", "User-Agent", "Range"}, name):
 		p.fail(b.LabelRanges[0], fmt.Sprintf("a credential does not go into the header %q", name), "every client sends it")
 	}
+	if a := content.Attributes["also"]; a != nil {
+		d.Place.Also = p.also(a.Expr, name)
+	}
 	a := content.Attributes["value"]
 	if a == nil {
 		p.fail(b.DefRange, "the header has no value", `write value = "Bearer ${secret}"`)
@@ -256,6 +259,17 @@ func (p *parser) headerPlace(d *declaredCredential, b *hcl.Block) {
 	if d.Place.Before, d.Place.After, ok = around(a.Expr); !ok {
 		p.conceal(a.Expr.Range(), "the value is not text around ${secret}", `write value = "Bearer ${secret}", or value = "${secret}": the one template that a policy has`)
 	}
+}
+
+// also reads in which other header clients may have the placeholder: some have changed
+// theirs from one version to the next.
+func (p *parser) also(e hcl.Expression, first string) string {
+	v, ok := p.word(e)
+	name := textproto.CanonicalMIMEHeaderKey(v)
+	if ok && (name == first || !judgedForeign(capability.Request{Header: map[string][]string{name: {"x"}}}) || name == "Cookie") {
+		p.fail(e.Range(), fmt.Sprintf("%q is not another header in which credentials ride", v), `write also = "Authorization" beside header "x-api-key"`)
+	}
+	return name
 }
 
 // around reads the one template of the language off the syntax tree: text, the word

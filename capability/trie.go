@@ -119,7 +119,7 @@ func (l leaf) judge(r *Request, placeholders []string) (reason Reason, rank int)
 		return MethodNotGranted, 1
 	case overridesMethod(r):
 		return MethodOverride, 2
-	case r.WebSocket && (!a.WebSocket || credential.Mode == Bound): // secrets in messages could not be hidden
+	case r.WebSocket && !a.WebSocket:
 		return ProtocolNotGranted, 2
 	}
 	if reason := credential.judge(r, placeholders); reason != Granted {

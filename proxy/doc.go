@@ -12,6 +12,8 @@
 //	refuse.go or forward.go       answer; upstream.go dials, body.go streams,
 //	                              inspect.go rewrites
 //	websocket.go, frame_relay.go  the same for WebSocket: handshake, frames
+//	credential.go                 put a secret in, as the last step
+//	redact.go, frame_redact.go    take it out of what comes back
 //	live.go                       end what a new policy no longer grants
 //	finish.go                     outcome
 //
@@ -26,7 +28,9 @@
 // before. There is no raw tunnel: what follows a CONNECT is TLS that ends here, or
 // HTTP, and every request in it is judged alone. The request that goes upstream is
 // written from the judged form. Every address is checked and dialled as a literal;
-// upstream certificates are always verified. Bodies stream in bounded memory.
+// upstream certificates are always verified. Bodies stream in bounded memory. A request
+// that carries a secret of the run is sent only where what comes back can be searched
+// for it: header, body, trailer, messages.
 //
 // Non-guarantees: what an allowed body contains is looked at only where its grant has an
 // inspector; then it is held whole, up to the grant's maximum. HTTP/2 streams over the

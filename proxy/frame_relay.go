@@ -21,6 +21,9 @@ type frameRelay struct {
 	to     io.Writer
 	masked bool // frames come from the client
 
+	messages, controls *hiding // nil: there is no secret to hide
+	op                 byte    // of the next frame of a message with something hidden
+
 	message int64  // bytes of the message so far
 	inside  bool   // a message has begun and not ended
 	text    bool   // it is text
@@ -154,6 +157,9 @@ func (r *frameRelay) pass(f wsFrame) error {
 	if f.op >= opClose {
 		return r.control(f, buf[:f.length])
 	}
+	if r.messages != nil {
+		return r.passHidden(f, buf[:])
+	}
 	head, mask := r.encode(f)
 	if err := r.write(head); err != nil {
 		return err
@@ -194,6 +200,7 @@ func (r *frameRelay) control(f wsFrame, payload []byte) error {
 	if f.op == opClose && len(payload) > 0 {
 		code = strconv.Itoa(int(binary.BigEndian.Uint16(payload)))
 	}
+	payload = r.hideControl(f.op, payload)
 	head, mask := r.encode(f)
 	r.cover(payload, mask, 0)
 	if err := r.write(append(head, payload...)); err != nil {

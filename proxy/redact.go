@@ -17,6 +17,10 @@ type Redactor interface {
 	Response(resp *http.Response) error
 	// Header hides secrets in a trailer.
 	Header(h http.Header)
+	// Messages hides secrets in messages that follow each other. pass takes a piece of
+	// one, into which it may write, and returns what can be passed on; end returns the
+	// rest of the message. What they return is valid until the next call.
+	Messages() (pass func(piece []byte) []byte, end func() []byte)
 }
 
 // redactor is nil for exchanges in which there is no secret.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -301,4 +302,59 @@ func TestOtherExchangesAreAsBefore(t *testing.T) {
 	if body, _ := io.ReadAll(resp.Body); string(body) != "gzip, br;q=0.5" || resp.Header.Get("Content-Encoding") != "compress" {
 		t.Errorf("got %v %q", resp.Header, body)
 	}
+}
+
+// TestWebSocketUnderCredential: what an origin says of the secret in messages, pieces of
+// messages and control frames, and how it ends them.
+func TestWebSocketUnderCredential(t *testing.T) {
+	w, _ := boundWorld(t, func(w *world) *capability.Grant {
+		live := allow(w.t, "GET", "/live")
+		live.WebSocket = true
+		g := w.grant("allowed.example", live)
+		g.Name, g.Credential = "other", capability.Credential{Mode: capability.Bound, Name: "other", Place: apiKey}
+		return g
+	})
+	const secret = "other" + real
+	half := len(secret) / 2
+	upgraded(w, nil, "", func(c net.Conn, br *bufio.Reader) {
+		for _, frame := range []string{
+			plainFrame(finBit|opText, "key: "+secret+"."),
+			plainFrame(opText, "in two: "+secret[:half]), plainFrame(finBit|opContinuation, secret[half:]+" frames"),
+			plainFrame(opBinary, ""), plainFrame(opContinuation, secret[:1]), plainFrame(finBit|opContinuation, ""),
+			plainFrame(finBit|opPing, secret),
+			plainFrame(finBit|opText, ""),
+			plainFrame(finBit|opText, "\x00"+secret[:half]), plainFrame(finBit|opText, secret[half:]+"\x00"),
+			plainFrame(finBit|opClose, "\x03\xe8"+secret),
+		} {
+			io.WriteString(c, frame)
+		}
+		readWire(br)
+	})
+	c := w.inside()
+	br, resp := w.upgrade(c, "")
+	if resp.StatusCode != 101 {
+		t.Fatalf("got %s: %+v", resp.Status, w.log.all())
+	}
+	var got []string
+	for message := ""; ; {
+		first, payload, err := readWire(br)
+		if err != nil {
+			t.Fatalf("got %q, then %v", got, err)
+		}
+		if message += payload; first&finBit != 0 {
+			got, message = append(got, message), ""
+		}
+		if first&0x0f == opClose {
+			break
+		}
+	}
+	stars := strings.Repeat("*", len(secret))
+	want := []string{
+		"key: " + stars + ".", "in two: " + stars + " frames", secret[:1], stars, "",
+		"\x00" + stars[:half], stars[half:] + "\x00", "\x03\xe8" + stars,
+	}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	io.WriteString(c, maskedFrame(finBit|opClose, "\x03\xe8"))
 }

@@ -123,7 +123,7 @@ func (x *exchange) relay(ctx context.Context, far io.ReadWriteCloser, protocol s
 		return
 	}
 	out := &frameRelay{x: x, from: buffered.Reader, to: far, masked: true}
-	in := &frameRelay{x: x, from: bufio.NewReader(far), to: near}
+	in := &frameRelay{x: x, from: bufio.NewReader(far), to: near, messages: x.hiding(), controls: x.hiding()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

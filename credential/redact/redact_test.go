@@ -174,8 +174,7 @@ func TestCutOff(t *testing.T) {
 }
 
 // TestMessages: what is spread over messages is hidden from its first third on, an escape
-// that has begun excepted, and no
-// message waits for the next.
+// that has begun excepted, and no message waits for the next.
 func TestMessages(t *testing.T) {
 	for name, form := range spellings(token) {
 		for size := 1; size < len(form)+3; size++ {

@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// crowd opens n connections of one client that are slow, or idle, in every way there is.
+func (w *world) crowd(n int) {
+	w.t.Helper()
+	addr := fmt.Sprintf("%s:%d", good, w.port)
+	session := tls.NewLRUClientSessionCache(1)
+	inside := func(protocol string) net.Conn {
+		c, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: w.roots, ServerName: "allowed.example", NextProtos: []string{protocol}, ClientSessionCache: session})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() { c.Close() })
+		return c
+	}
+	for i := range n {
+		switch i % 5 {
+		case 0: // nothing at all
+			w.dial(addr)
+		case 1: // half a head
+			io.WriteString(inside("http/1.1"), "GET /public/a HTTP/1.1\r\nHost: allowed")
+		case 2: // idle after a request
+			c := inside("http/1.1")
+			fmt.Fprintf(c, "GET /public/a HTTP/1.1\r\nHost: allowed.example:%d\r\n\r\n", w.port)
+		case 3: // half a body
+			c := inside("http/1.1")
+			fmt.Fprintf(c, "POST /notes HTTP/1.1\r\nHost: allowed.example:%d\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", w.port)
+		case 4: // idle HTTP/2
+			c := inside("h2")
+			io.WriteString(c, http2.ClientPreface)
+			http2.NewFramer(c, c).WriteSettings()
+		}
+	}
+}
+
+// p99 is that of n requests, one after the other.
+func (w *world) p99(c *http.Client, n int) time.Duration {
+	w.t.Helper()
+	took := make([]time.Duration, n)
+	for i := range took {
+		begun := time.Now()
+		if status, _, _ := w.get(c, w.url("/public/a")); status != 200 {
+			w.t.Fatalf("got %d", status)
+		}
+		took[i] = time.Since(begun)
+	}
+	slices.Sort(took)
+	return took[n*99/100]
+}
+
+// TestCrowd: a crowd of slow and idle connections costs little memory. The environment
+// makes it larger and longer.
+func TestCrowd(t *testing.T) {
+	size, lasting, perConnection := 200, 2*time.Second, 96
+	if os.Getenv("SCUPPER_CROWD") != "" {
+		size, lasting = 2000, time.Minute
+	}
+	w := newWorld(t, nil, limited(func(l *Limits) { *l = Limits{} }))
+	c := w.client(false)
+	quiet := w.p99(c, 500)
+	before := inUse()
+	w.crowd(size)
+	grown := int64(inUse()) - int64(before)
+	t.Logf("%d connections: %d KiB each, both ends of TLS; resident %d MiB", size, grown/int64(size)/1024, resident(t))
+	if grown > int64(size*perConnection)<<10 {
+		t.Errorf("%d connections hold %d KiB", size, grown>>10)
+	}
+	begun := time.Now()
+	for time.Since(begun) < lasting {
+		w.forget() // what this test keeps is not the proxy's
+		busy := w.p99(c, 500)
+		t.Logf("p99 of another client: %v, quiet %v", busy, quiet)
+	}
+	if r := resident(t); r > 192 {
+		t.Errorf("%d MiB are resident", r)
+	}
+}
+
+// inUse is the memory of heap and stacks.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// resident is VmRSS of this process, in MiB.
+func resident(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	n, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n / 1024
+}

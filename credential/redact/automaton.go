@@ -48,8 +48,11 @@ func newAutomaton(forms []string) *automaton {
 	return a
 }
 
-func half(n int) int  { return (n + 1) / 2 }
-func third(n int) int { return (n + 2) / 3 }
+// half of a form is hidden wherever it stands; less than eight bytes could be anything.
+func half(n int) int { return max((n+1)/2, min(n, 8)) }
+
+// third of a form is hidden at the end of a text.
+func third(n int) int { return max((n+2)/3, 4) }
 
 // longest is the length of the longest form.
 func (a *automaton) longest() (n int) {
@@ -62,9 +65,9 @@ func (a *automaton) longest() (n int) {
 // trie is an automaton in the making. For each state it has the lengths from which on
 // some form that runs through the state is hidden.
 type trie struct {
-	to           []map[byte]uint32
-	half, third  []int
-	length, from []uint32
+	to          []map[byte]uint32
+	half, third []int
+	length      []uint32
 }
 
 func newTrie() *trie {

@@ -6,7 +6,7 @@
 //	err := r.Response(resp)   // header and body, decoded; trailers with r.Header
 //	fmt.Fprintln(os.Stderr, r.Text(message))
 //
-// Guarantees: of a secret of eight bytes or more nothing is left of the secret itself,
+// Guarantees: of a secret of 16 bytes or more nothing is left of the secret itself,
 // of its base64 in either alphabet at each alignment, or of its hexadecimal, in either
 // case; nor where any of these is written with percent escapes, escapes of JSON or
 // JavaScript, or entities of HTML, of all characters or of some. Nor is there the first
@@ -26,5 +26,6 @@
 // a compressed message inside the body) gives it away. So do up to two bytes at either
 // end of base64, in whose characters neighbours have a part, and the length of what is
 // hidden, where asterisks stand for it. Secrets of less than eight bytes are not looked
-// for: they cannot be told from other text.
+// for: they cannot be told from other text. From there to 16 bytes what is cut off may
+// show seven.
 package redact

@@ -230,6 +230,17 @@ func TestShortSecretsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestShortSecret: of one of eight bytes the whole is hidden, since half of it could be
+// anything.
+func TestShortSecret(t *testing.T) {
+	r := of("a1b2c3d4")
+	for text, want := range map[string]string{"x a1b2c3d4 x": "x ******** x", "x a1b2c3d x": "x a1b2c3d x", "ends a1b2": "ends ****"} {
+		if got := r.mask(text); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestOtherTextStays: no other byte changes, however the text comes.
 func TestOtherTextStays(t *testing.T) {
 	r := of(eight()...)

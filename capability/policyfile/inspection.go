@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/capability/presets"
 	"scupper.dev/scupper/gitproto"
 	"scupper.dev/scupper/payload"
 )
@@ -101,13 +102,16 @@ func (s *source) schema(rule *capability.BodyRule, a *hcl.Attribute) capability.
 		return gitproto.Fetch{}
 	}
 	name, args, ok := call(a.Expr)
-	if !ok || name != "file" || len(args) != 1 {
+	if !ok || name != "file" && name != fromPreset || len(args) != 1 {
 		s.fail(a.Expr.Range(), "not a schema", "write "+schemaExample)
 		return nil
 	}
 	if !isJSON(rule.Type) {
 		s.fail(a.NameRange, fmt.Sprintf("schema is not for bodies of type %q", rule.Type), `a schema describes JSON: write type = "application/json"`)
 		return nil
+	}
+	if name == fromPreset {
+		return s.embedded(args[0])
 	}
 	if s.files == nil {
 		s.fail(a.Expr.Range(), "a preset names no files", "take the schema out")
@@ -119,6 +123,31 @@ func (s *source) schema(rule *capability.BodyRule, a *hcl.Attribute) capability.
 	}
 	written, _ := s.str(args[0])
 	return s.compiled(written, text, args[0].Range())
+}
+
+// fromPreset names schemas that come with the presets: schema = preset("openai-chat").
+const fromPreset = "preset"
+
+// embedded is a schema that comes with a preset. What it leaves open is said in the
+// preset.
+func (s *source) embedded(e hcl.Expression) capability.Inspector {
+	name, ok := s.word(e)
+	if !ok {
+		return nil
+	}
+	text, ok := presets.Schema(name)
+	if !ok {
+		s.fail(e.Range(), fmt.Sprintf("no schema %q comes with the presets", name), "write "+schemaExample)
+		return nil
+	}
+	schema, mistakes := payload.CompileSchema(fromPreset+":"+name, text)
+	for _, m := range mistakes {
+		s.fail(e.Range(), fmt.Sprintf("%q is not a schema that can be used", name), m.String())
+	}
+	if schema == nil {
+		return nil
+	}
+	return payload.JSON{Schema: schema}
 }
 
 // compiled reports what is wrong in a schema, or what it leaves open.

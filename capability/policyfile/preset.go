@@ -18,6 +18,7 @@ type preset struct {
 	name, summary string
 	version       int64
 	arguments     []Argument
+	keyed         bool   // of no use without a credential
 	at, only      string // arguments: where the host comes from, and what narrows the paths
 	content       *hcl.BodyContent
 }
@@ -33,7 +34,7 @@ type Preset struct {
 var (
 	presetTop   = shape{labelled: []string{"preset"}}
 	presetBlock = shape{
-		attributes: []string{"version", "summary", "at", "only", "headers", "environment"},
+		attributes: []string{"version", "summary", "credential", "at", "only", "headers", "environment"},
 		blocks:     []string{"allow", "git"}, labelled: []string{"argument"},
 	}
 	conditions = shape{attributes: []string{"when", "at"}} // of an allow block in a preset
@@ -75,6 +76,8 @@ func (p *preset) read(b *hcl.Block) {
 			p.version, _ = p.integer(a.Expr, 1<<31)
 		case "summary":
 			p.summary, _ = p.str(a.Expr)
+		case "credential":
+			p.keyed = hcl.ExprAsKeyword(a.Expr) == "required"
 		case "at":
 			p.at = hcl.ExprAsKeyword(a.Expr)
 		case "only":

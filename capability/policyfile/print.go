@@ -120,7 +120,7 @@ func printBody(b *bytes.Buffer, body *capability.BodyRule) {
 		}
 	case payload.JSON:
 		if how.Schema != nil {
-			fmt.Fprintf(b, "schema = file(%s)\n", capability.Quote(how.Schema.String()))
+			b.WriteString(schemaCall(how.Schema.String()))
 		}
 	case *payload.Form:
 		printRule(b, "form", how.Rule)
@@ -130,6 +130,13 @@ func printBody(b *bytes.Buffer, body *capability.BodyRule) {
 		fmt.Fprintf(b, "schema = %s\n", how)
 	}
 	b.WriteString("}\n")
+}
+
+func schemaCall(name string) string {
+	if embedded, ok := strings.CutPrefix(name, fromPreset+":"); ok {
+		return fmt.Sprintf("schema = %s(%s)\n", fromPreset, capability.Quote(embedded))
+	}
+	return fmt.Sprintf("schema = file(%s)\n", capability.Quote(name))
 }
 
 func printParts(b *bytes.Buffer, parts []payload.Part) {

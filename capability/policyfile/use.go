@@ -46,8 +46,11 @@ func (p *parser) use(b *hcl.Block) {
 			p.parts[name] = append(p.parts[name], d.Name)
 		}
 		p.overrides(d.Grant, content)
-		if place == preset.at && content.Attributes["credential"] != nil {
+		switch {
+		case place == preset.at && content.Attributes["credential"] != nil:
 			d.Credential = p.credential(content, b, d.Scheme) // never for the other hosts
+		case place == preset.at && preset.keyed:
+			p.warn(b.DefRange, "no credential", fmt.Sprintf("the service refuses requests without one: declare it, and write credential = credential.%s", preset.name))
 		}
 		p.checkReachable(d.Host, d.Networks, d.host)
 		d.Allows = under(base.prefix, allows[place], args.only(preset.only))

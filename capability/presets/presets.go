@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-//go:embed *.hcl
+//go:embed *.hcl schemas/*.json
 var files embed.FS
 
 // Names lists the presets in alphabetical order.
@@ -35,6 +35,12 @@ func Names() []string {
 		names[i] = strings.TrimSuffix(f, ".hcl")
 	}
 	return names
+}
+
+// Schema is the JSON Schema of that name, which presets use for bodies.
+func Schema(name string) ([]byte, bool) {
+	text, err := files.ReadFile("schemas/" + name + ".json")
+	return text, err == nil
 }
 
 // Text is the preset of that name.

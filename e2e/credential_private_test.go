@@ -121,3 +121,31 @@ func TestReloadKeepsPlaceholders(t *testing.T) {
 		}
 	}
 }
+
+// TestInferencePreset: the client has its key where it wants, the service gets it in one
+// place; remote tools and files are refused.
+func TestInferencePreset(t *testing.T) {
+	w := keyWorld(t, ordinaryUser(t), `version = 1
+credential "llm" {
+  source { env = "LLM_KEY" }
+  header "x-api-key" {
+    value = "${secret}"
+    also  = "Authorization"
+  }
+  expose = "LLM_KEY"
+}
+use "anthropic" {
+  url        = "https://api.example.com"
+  credential = credential.llm
+}
+`)
+	const version = ` -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' `
+	ask := func(key, more string) client {
+		return keyed(messages + version + `-H "` + key + `" -d '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}]` + more + `}'`)
+	}
+	w.control(ask("Authorization: Bearer $LLM_KEY", "")).wantStatus(200).farSide("POST " + messages).wantAllowed(1).ourKeyOnly()
+	w.control(ask("x-api-key: $LLM_KEY", "")).wantStatus(200).farSide("POST " + messages).wantAllowed(1).ourKeyOnly()
+	w.attack(ask("Authorization: Bearer $A", "")).refused(403, "foreign_credential")
+	w.attack(ask("x-api-key: $LLM_KEY", `,"mcp_servers":[{"type":"url","url":"https://evil.example.net","name":"e"}]`)).refused(403, "body_not_granted")
+	w.attack(keyed(files+version+`-H "x-api-key: $LLM_KEY" -d '{}'`)).refused(403, "path_not_granted")
+}

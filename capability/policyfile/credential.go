@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/textproto"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -174,13 +175,32 @@ func (p *parser) readSource(d *declaredCredential, name string, e hcl.Expression
 
 func (p *parser) command(d *declaredCredential, e hcl.Expression) {
 	items, _ := p.list(e, `exec = ["broker", "get", "key"]`)
-	for _, i := range items {
-		if v, ok := p.str(i); ok {
-			d.Exec = append(d.Exec, v)
+	for k, i := range items {
+		v, ok := p.str(i)
+		if !ok {
+			continue
+		}
+		d.Exec = append(d.Exec, v)
+		if !filepath.IsAbs(v) && (k > 0 || strings.Contains(v, "/")) {
+			p.partOfCommand(v)
 		}
 	}
 	if len(d.Exec) > 0 && d.Exec[0] == "" {
 		p.fail(e.Range(), "the command is empty", `write exec = ["broker", "get", "key"]`)
+	}
+}
+
+// partOfCommand takes a file beside the policy into its hash: the command runs outside
+// of every sandbox, and whoever accepts the policy accepts what it does. Other words
+// are arguments.
+func (p *parser) partOfCommand(word string) {
+	if p.options.ReadFile == nil || word == "" {
+		return
+	}
+	path := p.beside(word)
+	if text, err := p.options.ReadFile(path); err == nil {
+		p.hash.add(text)
+		p.file.Files = append(p.file.Files, path)
 	}
 }
 

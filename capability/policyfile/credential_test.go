@@ -1,6 +1,7 @@
 package policyfile
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -169,5 +170,39 @@ func TestForeignStripRoundTrip(t *testing.T) {
 	second := load(t, "version = 1\n"+string(Print(first)), Options{}).Policy.Grants()
 	if first[0].Credential != second[0].Credential || !second[0].Credential.Strip {
 		t.Errorf("%+v became %+v", first[0].Credential, second[0].Credential)
+	}
+}
+
+// TestCommandIsHashed: a script beside the policy decides what runs outside; who accepts
+// the policy accepts the script.
+func TestCommandIsHashed(t *testing.T) {
+	files := map[string]string{"folder/broker": "one", "folder/lib.py": "lib", "/usr/bin/broker": "absolute"}
+	read := func(path string) ([]byte, error) {
+		if text, ok := files[path]; ok {
+			return []byte(text), nil
+		}
+		return nil, errors.New("no such file")
+	}
+	hash := func(command string) (string, []string) {
+		t.Helper()
+		file, diags := Parse("folder/policy.hcl", []byte(credentialWith("source { exec = "+command+" }", inHeader)), Options{Now: testTime, ReadFile: read})
+		if err := diags.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return file.Hash, file.Files
+	}
+	for command, want := range map[string][]string{
+		`["./broker", "get"]`: {"folder/broker"}, `["python3", "lib.py"]`: {"folder/lib.py"}, `["broker", "get"]`: nil, `["/usr/bin/broker"]`: nil, `["vault", "secret/x"]`: nil,
+	} {
+		before, named := hash(command)
+		if diff := cmp.Diff(want, named); diff != "" {
+			t.Errorf("%s names other files: %s", command, diff)
+		}
+		for name := range files {
+			files[name] += "!"
+		}
+		if after, _ := hash(command); (after == before) != (want == nil) {
+			t.Errorf("%s: the hash %s became %s", command, before, after)
+		}
 	}
 }

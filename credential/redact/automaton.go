@@ -27,14 +27,22 @@ type state struct {
 	count  uint32 // of edges
 	fail   uint32 // the state for the longest proper end
 	length uint32 // of the text that the state stands for
+	keep   uint32 // so many bytes back a whole form may have begun
 	hide   uint32 // so many bytes back is the first half of a form, or more of it
 	last   uint32 // the same for a third, which counts where the text ends
 }
 
-// newAutomaton makes nil for no forms.
-func newAutomaton(forms []string) *automaton {
-	if len(forms) == 0 {
+// newAutomaton looks for whole forms and for the last two thirds of each: whoever leaves
+// out a beginning does not get the rest. It makes nil for no forms.
+func newAutomaton(whole []string) *automaton {
+	if len(whole) == 0 {
 		return nil
+	}
+	forms := slices.Clone(whole)
+	for _, f := range whole {
+		if rest := f[third(len(f)):]; len(rest) >= 2*shortestForm {
+			forms = append(forms, rest)
+		}
 	}
 	t := newTrie()
 	shortest := len(forms[0])
@@ -42,9 +50,12 @@ func newAutomaton(forms []string) *automaton {
 		t.add(f)
 		shortest = min(shortest, len(f))
 	}
+	for _, f := range whole {
+		t.keep(f)
+	}
 	a := t.flatten()
 	a.link()
-	a.forms, a.skips = forms, newSkips(forms, half(shortest))
+	a.forms, a.skips = whole, newSkips(forms, half(shortest))
 	return a
 }
 
@@ -68,6 +79,7 @@ type trie struct {
 	to          []map[byte]uint32
 	half, third []int
 	length      []uint32
+	whole       []bool // the state is on the way of a whole form
 }
 
 func newTrie() *trie {
@@ -79,7 +91,7 @@ func newTrie() *trie {
 func (t *trie) grow(length uint32) uint32 {
 	t.to = append(t.to, nil)
 	t.half, t.third = append(t.half, 0), append(t.third, 0)
-	t.length = append(t.length, length)
+	t.length, t.whole = append(t.length, length), append(t.whole, false)
 	return uint32(len(t.to) - 1)
 }
 
@@ -100,6 +112,15 @@ func (t *trie) add(form string) {
 	}
 }
 
+// keep marks the way of form, which has been added.
+func (t *trie) keep(form string) {
+	at := uint32(0)
+	for i := range len(form) {
+		at = t.to[at][form[i]]
+		t.whole[at] = true
+	}
+}
+
 // flatten lays the states out one behind the other, breadth first.
 func (t *trie) flatten() *automaton {
 	a := &automaton{}
@@ -112,6 +133,9 @@ func (t *trie) flatten() *automaton {
 		}
 		if n := t.length[old]; int(n) >= t.third[old] {
 			s.last = n
+		}
+		if t.whole[old] {
+			s.keep = t.length[old]
 		}
 		for _, c := range slices.Sorted(maps.Keys(t.to[old])) {
 			a.edges = append(a.edges, edge{c, uint32(len(order))})
@@ -138,6 +162,7 @@ func (a *automaton) link() {
 			}
 			to.hide = max(to.hide, a.states[to.fail].hide)
 			to.last = max(to.last, a.states[to.fail].last)
+			to.keep = max(to.keep, a.states[to.fail].keep)
 		}
 	}
 }

@@ -6,14 +6,14 @@
 //	err := r.Response(resp)   // header and body, decoded; trailers with r.Header
 //	fmt.Fprintln(os.Stderr, r.Text(message))
 //
-// Guarantees: of a secret of 16 bytes or more nothing is left of the secret itself,
-// of its base64 in either alphabet at each alignment, or of its hexadecimal, in either
+// Guarantees: of a secret of 16 bytes or more nothing is left of the secret itself, of
+// its base64 in either alphabet at each alignment, or of its hexadecimal, in either
 // case; nor where any of these is written with percent escapes, escapes of JSON or
-// JavaScript, or entities of HTML, of all characters or of some. Nor is there the first
-// half of such a form, or its first third at the end of a body. Each hidden byte
-// becomes one asterisk; every other byte stays as it is. Of a stream nothing is held
-// back but an end that is the beginning of a form. Memory is bounded by the secrets'
-// lengths.
+// JavaScript, or entities of HTML, of all characters or of some. Nor is there the
+// first half of such a form, its first third at the end of a body, or, of secrets of
+// 24 bytes or more, two thirds of one from any place on. Each hidden byte becomes one
+// asterisk; every other byte stays as it is. Of a stream nothing is held back but an
+// end that is the beginning of a form. Memory is bounded by the secrets' lengths.
 //
 // Answers under gzip, deflate (zlib), br and zstd are read and passed on without their
 // coding; another coding, two of them, a part of a coded body, a body that is not what

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// shortest is the length of the shortest form that is looked for, in bytes.
-const shortest = 8
+// shortestForm is the length of the shortest form that is looked for, in bytes.
+const shortestForm = 8
 
 // forms are the texts by which secret could be known, but for escapes.
 func forms(secret string) []string {
-	if len(secret) < shortest {
+	if len(secret) < shortestForm {
 		return nil
 	}
 	digits := hex.EncodeToString([]byte(secret))
@@ -62,5 +62,5 @@ func allForms(secrets []string) []string {
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	return slices.DeleteFunc(out, func(f string) bool { return len(f) < shortest })
+	return slices.DeleteFunc(out, func(f string) bool { return len(f) < shortestForm })
 }

@@ -196,6 +196,28 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestPieces: of no piece of two thirds so much is left.
+func TestPieces(t *testing.T) {
+	for _, secret := range append(eight()[:2], token) {
+		r := of(secret)
+		for name, form := range map[string]string{"raw": secret, "hex": hex.EncodeToString([]byte(secret)), "base64": base64.RawStdEncoding.EncodeToString([]byte(secret + "--"))[:len(secret)*4/3]} {
+			n := (2*len(form) + 2) / 3
+			for from := range len(form) {
+				for to := from + n; to <= len(form); to++ {
+					got := r.mask("..." + form[from:to] + " ...")
+					if shown := len(strings.Trim(strings.ReplaceAll(got, "*", ""), ". ")); shown > len(form)/3+1 {
+						t.Errorf("%s %d to %d: got %q", name, from, to, got)
+					}
+					got = read(t, r.Reader(iotest.OneByteReader(strings.NewReader("..."+form[from:to]+" ..."))))
+					if shown := len(strings.Trim(strings.ReplaceAll(got, "*", ""), ". ")); shown >= n {
+						t.Errorf("%s %d to %d, byte by byte: got %q", name, from, to, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestFormsInsideForms(t *testing.T) {
 	a, b := "abcdefghijklmnop", "xxabcdefghijklmnopqrstuvwxyz0123456789-and-more"
 	r := of(a, b)

@@ -115,7 +115,7 @@ func (r *Redactor) Header(h http.Header) {
 
 func cleanHeader(h http.Header, forms, names *lines) {
 	for name, values := range h {
-		if len(name) >= shortest/2 {
+		if len(name) >= shortestForm/2 {
 			if lower := strings.ToLower(name); names.text(lower) != lower {
 				delete(h, name)
 				continue

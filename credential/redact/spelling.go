@@ -9,7 +9,8 @@ type spelling struct {
 	places     []int  // where the characters of the state's text begin
 	unfinished []byte // the end of the text, if an escape may begin there
 	end        int    // where the last character ends
-	keep       int    // how many bytes at the end are to be seen again
+	extent     int    // how many bytes at the end the state's text is, and what is unfinished
+	keep       int    // how many of them are to be held back
 	spans      []span // what is to be hidden
 
 	text  []byte
@@ -46,7 +47,8 @@ func (v *spelling) scan(a *automaton, text []byte, from int) {
 		v.spans = append(v.spans, span{v.place(s.from), v.place(s.to)})
 	}
 	first := len(v.text) - int(a.states[v.state].length)
-	v.keep = len(text) - v.place(first)
+	v.extent = len(text) - v.place(first)
+	v.keep = len(text) - v.place(len(v.text)-int(a.states[v.state].keep))
 	v.places = v.places[:0]
 	for i := first; i < len(v.text); i++ {
 		v.places = append(v.places, v.place(i))

@@ -34,7 +34,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	}
 	hide(text, s.spans)
 	hide(text, s.spelt.spans)
-	keep := min(max(s.length(), s.spelt.keep), len(text))
+	keep := min(max(int(s.a.states[s.plain].keep), s.spelt.keep), len(text))
 	s.held = append(s.held[:0], text[len(text)-keep:]...)
 	s.spelt.rebase(len(text) - keep)
 	return s.begin(text[:len(text)-keep])
@@ -61,7 +61,7 @@ func (s *Stream) advance(f *finder, text []byte, at int) int {
 	to := min(at+stride, len(text))
 	s.plain, s.spans = s.a.scan(s.plain, text[:to], at, s.spans)
 	s.spelt.scan(s.a, text[:to], at)
-	if s.same = s.spelt.state == s.plain && s.spelt.keep == s.length(); s.same {
+	if s.same = s.spelt.state == s.plain && s.spelt.extent == s.length(); s.same {
 		s.spelt.keep = 0
 	}
 	return to

@@ -58,7 +58,6 @@ func owners() map[string][]string {
 		"github.com/google/nftables":      {"netns"},
 		"github.com/mdlayher/netlink":     {"netns", "replay"}, // replay prepares a namespace of its own, for the far side
 		"github.com/alecthomas/kong":      {"cmd/scupper"},
-		"github.com/rs/zerolog":           {"cmd/scupper", "sandbox"},
 		"golang.org/x/term":               {"cmd/scupper", "sandbox"},
 		"github.com/andybalholm/brotli":   {"credential/redact"},
 		"github.com/klauspost/compress":   {"credential/redact"},

@@ -61,7 +61,6 @@ type wsFrame struct {
 
 // run passes frames on until the close frame, the end, or a mistake.
 func (r *frameRelay) run() {
-	defer func() { r.ended = time.Now() }()
 	for r.code == "" {
 		f, err := r.head()
 		if err == nil {
@@ -199,6 +198,9 @@ func (r *frameRelay) control(f wsFrame, payload []byte) error {
 	code := "without a code"
 	if f.op == opClose && len(payload) > 0 {
 		code = strconv.Itoa(int(binary.BigEndian.Uint16(payload)))
+	}
+	if f.op == opClose {
+		r.ended = time.Now() // before it is passed on: the answer may be quick
 	}
 	payload = r.hideControl(f.op, payload)
 	head, mask := r.encode(f)

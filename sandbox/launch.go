@@ -22,25 +22,6 @@ type launch struct {
 	io    *stdio
 	group *group
 	files []*os.File // in the order of the descriptors after the control socket
-	err   error
-}
-
-func (l *launch) add(f *os.File, err error) {
-	l.err = errors.Join(l.err, err)
-	if f != nil {
-		l.files = append(l.files, f)
-	}
-}
-
-// mounts makes the detached mounts that root's sandboxes need and marks the folders.
-func (l *launch) mounts(folders []folder) {
-	if os.Geteuid() != 0 {
-		return
-	}
-	for i := range folders {
-		folders[i].Mounted = true
-		l.add(folders[i].idMapped(l.uid))
-	}
 }
 
 func (l *launch) close() error {

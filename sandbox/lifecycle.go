@@ -60,7 +60,7 @@ func (c *Cage) Stop() error {
 
 // Close ends the sandbox if it still runs, waits for it, closes the sockets and removes the placeholders. Close may be called again.
 func (c *Cage) Close() error {
-	errs := []error{c.Stop()}
+	errs := []error{c.Stop(), c.detached.close()}
 	if c.started {
 		<-c.ended
 	}

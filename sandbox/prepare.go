@@ -17,6 +17,7 @@ import (
 type Cage struct {
 	config   CageConfig
 	folders  []folder
+	detached *detached
 	files    []stagedFile
 	limits   Limits // with defaults
 	group    *group
@@ -60,9 +61,6 @@ func (c *Cage) begin() error {
 	if len(c.config.Command) == 0 {
 		return usage("scupper run -- COMMAND", "no command")
 	}
-	if err := checkSpare(c.outerUID()); err != nil {
-		return err
-	}
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
 		return environment("find bubblewrap", err, hintBwrap)
@@ -70,6 +68,7 @@ func (c *Cage) begin() error {
 	if c.folders, err = c.config.folders(c.config.forbidden()); err != nil {
 		return err
 	}
+	c.detached = detach(c.folders, c.outerUID())
 	env := c.config.environment(c.folders)
 	if err := findCommand(c.config.Command[0], valueOf(env, "PATH"), os.Getenv("PATH"), c.workdir(), c.folders); err != nil {
 		return err
@@ -117,8 +116,11 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	c.status = readStatus(status)
 	l := launch{uid: c.outerUID(), io: c.io, group: c.group}
 	defer func() { err = errors.Join(err, l.close()) }()
-	l.add(statusWriter, nil)
-	l.mounts(c.folders)
+	mounts, err := c.detached.take()
+	l.files = append([]*os.File{statusWriter}, mounts...)
+	if err != nil {
+		return err
+	}
 	var contents texts
 	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
 	if c.io.terminal != nil {
@@ -136,7 +138,7 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(env, c.workdir(), c.io.terminal != nil)))
 	filter, filterErr := seccompFile()
 	l.files = append([]*os.File{planFile, textsFile, argsFile, filter}, l.files...)
-	if err := errors.Join(l.err, planErr, textsErr, argsErr, filterErr); err != nil {
+	if err := errors.Join(planErr, textsErr, argsErr, filterErr); err != nil {
 		return err
 	}
 	c.process, err = l.start()

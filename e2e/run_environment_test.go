@@ -29,9 +29,9 @@ func TestEnvironment(t *testing.T) {
 			const bundle, authority = "/scupper/ca-bundle.pem", "/scupper/ca.pem"
 			want := []string{
 				"AWS_CA_BUNDLE=" + bundle, "CARGO_HTTP_CAINFO=" + bundle, "CI=true", "CURL_CA_BUNDLE=" + bundle, "DENO_CERT=" + authority, "EMPTY=", "GIT_SSL_CAINFO=" + bundle,
-				"GIVEN=a=b c", "HOME=/home/agent", "LANG=de_DE.UTF-8", "LC_ALL=C.UTF-8", "LOGNAME=agent", "NODE_EXTRA_CA_CERTS=" + authority, "PATH=" + u.path(),
+				"GIVEN=a=b c", "GOFLAGS=-buildvcs=false", "HOME=/home/agent", "LANG=de_DE.UTF-8", "LC_ALL=C.UTF-8", "LOGNAME=agent", "NODE_EXTRA_CA_CERTS=" + authority, "PATH=" + u.path(),
 				"PIP_CERT=" + bundle, "PWD=" + w.at("work"), "REQUESTS_CA_BUNDLE=" + bundle, "SSL_CERT_FILE=" + bundle, "TERM=xterm-256color", "TZ=UTC", "USER=agent",
-				"WANTED=from outside", "npm_config_cafile=" + bundle,
+				"WANTED=from outside", "npm_config_cafile=" + authority,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("environment (-want +got):\n%s", diff)

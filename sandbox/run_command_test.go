@@ -157,7 +157,7 @@ func TestEnvironment(t *testing.T) {
 	want := []string{"AWS_CA_BUNDLE=" + BundlePath, "CARGO_HTTP_CAINFO=" + BundlePath, "CI=true", "CURL_CA_BUNDLE=" + BundlePath, "DENO_CERT=" + AuthorityPath, "EXTRA=1=2",
 		"GIT_SSL_CAINFO=" + BundlePath, "GOFLAGS=-buildvcs=false", "HOME=/home/agent", "LANG=C.UTF-8", "LOGNAME=agent", "NODE_EXTRA_CA_CERTS=" + AuthorityPath, "PATH=/usr/bin",
 		"PIP_CERT=" + BundlePath, "PWD=" + r.config.Workdir, "REQUESTS_CA_BUNDLE=" + BundlePath, "SSL_CERT_FILE=" + BundlePath, "TERM=dumb", "TZ=UTC", "USER=agent",
-		"npm_config_cafile=" + BundlePath}
+		"npm_config_cafile=" + AuthorityPath}
 	if got := r.shell("env | LC_ALL=C sort | grep -v ^_="); got != strings.Join(want, "\n") {
 		t.Errorf("environment:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 	}

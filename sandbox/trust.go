@@ -25,12 +25,13 @@ func trustEnvironment(intercepted bool) []string {
 		return nil
 	}
 	var env []string
-	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "PIP_CERT", "npm_config_cafile",
-		"CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"} {
+	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CARGO_HTTP_CAINFO",
+		"AWS_CA_BUNDLE"} {
 		env = append(env, name+"="+BundlePath)
 	}
-	// These two are added to the client's own roots.
-	return append(env, "NODE_EXTRA_CA_CERTS="+AuthorityPath, "DENO_CERT="+AuthorityPath)
+	// The first two are added to the client's own roots. npm reads its file anew for every connection, and with the roots of the host in it an install
+	// takes half a second longer.
+	return append(env, "NODE_EXTRA_CA_CERTS="+AuthorityPath, "DENO_CERT="+AuthorityPath, "npm_config_cafile="+AuthorityPath)
 }
 
 // trustFiles are the bundle at its fixed place and over every bundle that the host has.

@@ -105,10 +105,9 @@ func (l *launch) command(control *os.File) *exec.Cmd {
 	return cmd
 }
 
-// namespaces are the child's own.
+// namespaces are the child's own. Those of IPC, host name and control groups bubblewrap makes, beside a further one of users, processes and mounts.
 func namespaces() uintptr {
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
-		unix.CLONE_NEWCGROUP)
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID)
 	if broken("network") {
 		flags &^= unix.CLONE_NEWNET
 	}

@@ -17,9 +17,13 @@ import (
 	"scupper.dev/scupper/sandbox"
 )
 
+type runOnly struct {
+	Run RunCmd `cmd:"" help:"Run a command in a sandbox whose only way out is the policy's grants."`
+}
+
 type commands struct {
-	Init    InitCmd    `cmd:"" help:"Write a policy from the configuration of the clients here."`
-	Run     RunCmd     `cmd:"" help:"Run a command in a sandbox whose only way out is the policy's grants."`
+	Init InitCmd `cmd:"" help:"Write a policy from the configuration of the clients here."`
+	runOnly
 	Policy  PolicyCmd  `cmd:"" help:"Check, format, trust and look at policies."`
 	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`
 	Doctor  DoctorCmd  `cmd:"" help:"Say what this machine can enforce, and prove that nothing gets out of a sandbox."`
@@ -50,10 +54,18 @@ func main() {
 	os.Exit(app.main(os.Args[1:]))
 }
 
+// grammar is what args are parsed by. Describing every command takes a millisecond, and
+// run is started again and again.
+func grammar(args []string) any {
+	if len(args) > 0 && args[0] == "run" {
+		return &runOnly{}
+	}
+	return &commands{}
+}
+
 // main runs the command that args name and returns the exit code.
 func (a *App) main(args []string) int {
-	var cli commands
-	parser, err := kong.New(&cli,
+	parser, err := kong.New(grammar(args),
 		kong.Name("scupper"),
 		kong.Description("Gives an AI agent's sandbox exactly the network it was granted, and records what was done with it."),
 		kong.Writers(a.Stdout, a.Stderr),

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,7 +22,8 @@ type launch struct {
 	uid   int
 	io    *stdio
 	group *group
-	files []*os.File // in the order of the descriptors after the control socket
+	// In the order of the descriptors after the control socket: those that the supervisor keeps as well, then those that only the child needs.
+	inherited, files []*os.File
 }
 
 func (l *launch) close() error {
@@ -89,7 +91,7 @@ func (l *launch) command(control *os.File) *exec.Cmd {
 	// For the Go runtime of the child, which lives for milliseconds: two threads of work, no collector. bubblewrap gets an empty environment.
 	cmd.Env = append([]string{"GOMAXPROCS=2", "GOGC=off"}, brokenForChild()...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.io.child[0], l.io.child[1], l.io.child[2]
-	cmd.ExtraFiles = append([]*os.File{control}, l.files...)
+	cmd.ExtraFiles = slices.Concat([]*os.File{control}, l.inherited, l.files)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  namespaces(),
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: l.uid, Size: 1}},

@@ -61,6 +61,9 @@ func (c *Cage) Stop() error {
 // Close ends the sandbox if it still runs, waits for it, closes the sockets and removes the placeholders. Close may be called again.
 func (c *Cage) Close() error {
 	errs := []error{c.Stop(), c.detached.close()}
+	for _, f := range c.told {
+		_ = f.Close() // may be nil, or closed by an earlier call
+	}
 	if c.started {
 		<-c.ended
 	}

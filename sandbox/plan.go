@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -85,28 +84,29 @@ type scratchDir struct {
 
 func stagedScratch(name string) string { return staging + "/scratch/" + name }
 
-// inMemory returns an anonymous file with the given content, at its beginning.
-func inMemory(name string, content []byte) (*os.File, error) {
+// inMemory returns an anonymous file.
+func inMemory(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("create memory file %q: %w", name, err)
 	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.Write(content); err != nil {
-		return nil, errors.Join(fmt.Errorf("fill memory file %q: %w", name, err), f.Close())
-	}
-	if _, err := f.Seek(0, 0); err != nil {
-		return nil, errors.Join(fmt.Errorf("rewind memory file %q: %w", name, err), f.Close())
-	}
-	return f, nil
+	return os.NewFile(uintptr(fd), name), nil
 }
 
-func (p plan) file() (*os.File, error) {
+// fill writes at an offset: the child reads from the beginning through the same open file.
+func fill(f *os.File, content []byte) error {
+	if _, err := f.WriteAt(content, 0); err != nil {
+		return fmt.Errorf("fill memory file %q: %w", f.Name(), err)
+	}
+	return nil
+}
+
+func (p plan) encode() ([]byte, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("encode plan: %w", err)
 	}
-	return inMemory("plan", b)
+	return b, nil
 }
 
 func readPlan() (plan, error) {

@@ -18,6 +18,7 @@ type Cage struct {
 	config   CageConfig
 	folders  []folder
 	detached *detached
+	told     [4]*os.File // plan, texts, arguments and filter, shared with the child
 	files    []stagedFile
 	limits   Limits // with defaults
 	group    *group
@@ -69,13 +70,6 @@ func (c *Cage) begin() error {
 		return err
 	}
 	c.detached = detach(c.folders, c.outerUID())
-	env := c.config.environment(c.folders)
-	if err := findCommand(c.config.Command[0], valueOf(env, "PATH"), os.Getenv("PATH"), c.workdir(), c.folders); err != nil {
-		return err
-	}
-	if err := c.writeFiles(); err != nil {
-		return err
-	}
 	c.group = findGroup(c.config.Limits.CPUs > 0)
 	c.limits = c.config.Limits.withDefaults(c.group.memoryTotal())
 	c.journal, err = withPlaceholders(c.config.StateDir, c.group.marks(), func(live []placeholder) ([]placeholder, error) {
@@ -91,7 +85,18 @@ func (c *Cage) begin() error {
 	if c.io, err = c.config.newStdio(c.outerUID()); err != nil {
 		return err
 	}
-	return c.launch(bwrap, env)
+	// What follows is done while the child starts.
+	if err := c.launch(); err != nil {
+		return err
+	}
+	env := c.config.environment(c.folders)
+	if err := findCommand(c.config.Command[0], valueOf(env, "PATH"), os.Getenv("PATH"), c.workdir(), c.folders); err != nil {
+		return err
+	}
+	if err := c.writeFiles(); err != nil {
+		return err
+	}
+	return c.tellPlan(bwrap, env)
 }
 
 func (c *Cage) writeFiles() error {
@@ -107,20 +112,35 @@ func (c *Cage) writeFiles() error {
 // workdir is the folder of --workdir with symlinks resolved; it was checked before.
 func (c *Cage) workdir() string { return realPath(absolute(c.config.Workdir)) }
 
-// launch starts the child with everything it needs.
-func (c *Cage) launch(bwrap string, env []string) (err error) {
+// launch starts the child with everything it needs; what stands in its files comes later.
+func (c *Cage) launch() (err error) {
 	status, statusWriter, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("create status pipe: %w", err)
 	}
 	c.status = readStatus(status)
-	l := launch{uid: c.outerUID(), io: c.io, group: c.group}
+	l := launch{uid: c.outerUID(), io: c.io, group: c.group, files: []*os.File{statusWriter}}
 	defer func() { err = errors.Join(err, l.close()) }()
 	mounts, err := c.detached.take()
-	l.files = append([]*os.File{statusWriter}, mounts...)
+	l.files = append(l.files, mounts...)
 	if err != nil {
 		return err
 	}
+	for i, name := range []string{"plan", "texts", "args"} {
+		if c.told[i], err = inMemory(name); err != nil {
+			return err
+		}
+	}
+	if c.told[3], err = seccompFile(); err != nil {
+		return err
+	}
+	l.inherited = c.told[:]
+	c.process, err = l.start()
+	return err
+}
+
+// tellPlan writes what the child waits for.
+func (c *Cage) tellPlan(bwrap string, env []string) error {
 	var contents texts
 	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
 	if c.io.terminal != nil {
@@ -133,16 +153,19 @@ func (c *Cage) launch(bwrap string, env []string) (err error) {
 		p.Files = append(p.Files, placedText{f.Dest, contents.index(f.Text)})
 	}
 	p.Texts = contents.sizes()
-	planFile, planErr := p.file()
-	textsFile, textsErr := inMemory("texts", []byte(strings.Join(contents, "")))
-	argsFile, argsErr := inMemory("args", encodeArgs(bwrapArgs(env, c.workdir(), c.io.terminal != nil)))
-	filter, filterErr := seccompFile()
-	l.files = append([]*os.File{planFile, textsFile, argsFile, filter}, l.files...)
-	if err := errors.Join(planErr, textsErr, argsErr, filterErr); err != nil {
+	encoded, err := p.encode()
+	if err != nil {
 		return err
 	}
-	c.process, err = l.start()
-	return err
+	for i, content := range [...][]byte{encoded, []byte(strings.Join(contents, "")), encodeArgs(bwrapArgs(env, c.workdir(), c.io.terminal != nil))} {
+		if err := fill(c.told[i], content); err != nil {
+			return err
+		}
+	}
+	if _, err := c.process.control.Write([]byte(planReady)); err != nil {
+		return fmt.Errorf("tell the sandbox what to set up: %w", err)
+	}
+	return nil
 }
 
 // Sockets are what the sandbox's traffic arrives at. Close closes them.

@@ -24,7 +24,11 @@ func seccompFile() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inMemory("seccomp", program)
+	f, err := inMemory("seccomp")
+	if err != nil {
+		return nil, err
+	}
+	return f, fill(f, program)
 }
 
 // buildFilter compiles the rules. It takes tens of milliseconds, which is why amd64 has the result checked in.

@@ -15,8 +15,11 @@ import (
 // stageWord is the hidden first argument of the child.
 const stageWord = "__scupper-stage"
 
-// goAhead is the message that lets the child become the sandbox.
-const goAhead = "go"
+// The supervisor's messages.
+const (
+	planReady = "plan" // the files hold what to set up
+	goAhead   = "go"   // become the sandbox
+)
 
 // IsStage reports whether this process is a child of a cage. Main asks before it does anything else.
 func IsStage(args []string) bool {
@@ -45,6 +48,9 @@ func Stage() error {
 }
 
 func setUp() (plan, error) {
+	if err := waitFor(planReady); err != nil {
+		return plan{}, err
+	}
 	p, err := readPlan()
 	if err != nil {
 		return plan{}, err
@@ -94,12 +100,16 @@ func waitForWord() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("ask for a signal at the supervisor's death: %w", err)
 	}
-	buffer := make([]byte, len(goAhead))
+	return waitFor(goAhead)
+}
+
+func waitFor(message string) error {
+	buffer := make([]byte, len(message))
 	n, err := unix.Read(controlFD, buffer)
 	if err != nil {
 		return fmt.Errorf("wait for the supervisor: %w", err)
 	}
-	if string(buffer[:n]) != goAhead {
+	if string(buffer[:n]) != message {
 		return errors.New("wait for the supervisor: it is gone")
 	}
 	return nil

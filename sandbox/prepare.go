@@ -16,6 +16,7 @@ import (
 // Cage is one sandbox that is ready to start, runs, or has ended.
 type Cage struct {
 	config   CageConfig
+	bwrap    string
 	folders  []folder
 	detached *detached
 	told     [4]*os.File // plan, texts, arguments and filter, shared with the child
@@ -43,13 +44,16 @@ func Prepare(ctx context.Context, config CageConfig) (*Cage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.tell(config.TrustPEM); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	if err := c.connect(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// begin starts the child that builds the cage. Until connect the caller has time for something else.
+// begin starts the child that builds the cage once it is told how.
 func begin(config CageConfig) (*Cage, error) {
 	c := &Cage{config: config, ended: make(chan struct{})}
 	if err := c.begin(); err != nil {
@@ -62,8 +66,8 @@ func (c *Cage) begin() error {
 	if len(c.config.Command) == 0 {
 		return usage("scupper run -- COMMAND", "no command")
 	}
-	bwrap, err := exec.LookPath("bwrap")
-	if err != nil {
+	var err error
+	if c.bwrap, err = exec.LookPath("bwrap"); err != nil {
 		return environment("find bubblewrap", err, hintBwrap)
 	}
 	if c.folders, err = c.config.folders(c.config.forbidden()); err != nil {
@@ -85,10 +89,12 @@ func (c *Cage) begin() error {
 	if c.io, err = c.config.newStdio(c.outerUID()); err != nil {
 		return err
 	}
-	// What follows is done while the child starts.
-	if err := c.launch(); err != nil {
-		return err
-	}
+	return c.launch()
+}
+
+// tell tells the child what to build. It is called while the child starts; until connect the caller has time for something else again.
+func (c *Cage) tell(trustPEM string) error {
+	c.config.TrustPEM = trustPEM
 	env := c.config.environment(c.folders)
 	if err := findCommand(c.config.Command[0], valueOf(env, "PATH"), os.Getenv("PATH"), c.workdir(), c.folders); err != nil {
 		return err
@@ -96,7 +102,7 @@ func (c *Cage) begin() error {
 	if err := c.writeFiles(); err != nil {
 		return err
 	}
-	return c.tellPlan(bwrap, env)
+	return c.tellPlan(env)
 }
 
 func (c *Cage) writeFiles() error {
@@ -140,9 +146,9 @@ func (c *Cage) launch() (err error) {
 }
 
 // tellPlan writes what the child waits for.
-func (c *Cage) tellPlan(bwrap string, env []string) error {
+func (c *Cage) tellPlan(env []string) error {
 	var contents texts
-	p := plan{Ports: c.config.Ports, Bwrap: bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
+	p := plan{Ports: c.config.Ports, Bwrap: c.bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
 	if c.io.terminal != nil {
 		p.Terminal = c.io.terminal.streams
 	}

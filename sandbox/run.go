@@ -69,11 +69,6 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	if err != nil {
 		return result, err
 	}
-	ca, err := proxy.NewCA(time.Now())
-	if err != nil {
-		return result, fmt.Errorf("make the run's authority: %w", err)
-	}
-	config.Cage.TrustPEM = string(ca.CertPEM())
 	config.Cage.Ports = ports(config.Audit.Policy)
 
 	cage, err := begin(config.Cage)
@@ -82,6 +77,13 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	}
 	defer func() { err = errors.Join(err, cage.Close()) }()
 
+	ca, err := proxy.NewCA(time.Now())
+	if err != nil {
+		return result, fmt.Errorf("make the run's authority: %w", err)
+	}
+	if err := cage.tell(string(ca.CertPEM())); err != nil {
+		return result, err
+	}
 	addresses := addressCheck(config.via)
 	config.Audit.Controls, config.Audit.Overrides = append(cage.Controls(), addresses), config.Resolve
 	guard, err := audit.New(config.Audit)

@@ -151,7 +151,7 @@ func (s *screen) killSupervisor(mark string) {
 	for _, path := range processes {
 		text, err := os.ReadFile(path)
 		if err == nil && bytes.HasPrefix(text, []byte(prepared("scupper")+"\x00run")) && bytes.Contains(text, []byte(mark)) {
-			s.w.direct(command("kill", "-KILL", filepath.Base(filepath.Dir(path)))).wantExit(0)
+			s.w.direct(shell("kill -KILL " + filepath.Base(filepath.Dir(path)))).wantExit(0)
 			return
 		}
 	}

@@ -26,7 +26,7 @@ func mayImport() map[string][]string {
 		"probe":                 {},
 		"proxy":                 {"capability"},
 		"dnsfilter":             {"capability"},
-		"gateway":               {"capability"},
+		"gateway":               {"capability", "payload"}, // payload reads arguments strictly and checks them
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},

@@ -95,6 +95,7 @@ func (f *frames) settle(id uint32) error {
 			f.broke.Store(true)
 		}
 		delete(f.declared, id)
+		f.streams.end(id, clientEnded)
 		f.out = b.raw
 		return nil
 	}
@@ -110,6 +111,7 @@ func (f *frames) settle(id uint32) error {
 			return f.breach("too many bodies that do not end", b.raw)
 		}
 	}
+	f.streams.begin(id, b.ends)
 	f.out = b.raw
 	return nil
 }

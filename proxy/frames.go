@@ -37,6 +37,7 @@ type frames struct {
 	dropped  int64            // bytes that were not delivered
 	drained  bool             // nothing more will be delivered
 	armed    time.Time        // until when a block must be whole; zero: none is under way
+	streams  *streams
 	bad      atomic.Pointer[violation]
 	broke    atomic.Bool // a body contradicted its length
 }
@@ -60,6 +61,7 @@ var errDrained = errors.New("the connection has ended")
 
 func newFrames(conn net.Conn, l *link) *frames {
 	f := &frames{Conn: conn, link: l, in: bufio.NewReader(conn), declared: make(map[uint32]int64)}
+	f.streams = newStreams(l.front.p.cfg.Limits.Streams, f.oneTooMany)
 	f.decoder = hpack.NewDecoder(tableSize, f.field)
 	f.decoder.SetMaxStringLength(l.front.p.cfg.Limits.HeaderBytes)
 	return f
@@ -80,6 +82,20 @@ func (f *frames) Read(b []byte) (n int, err error) {
 	m, err := f.in.Read(b[n:min(int64(len(b)), int64(n)+f.pass)])
 	f.pass -= int64(m)
 	return n + m, err
+}
+
+// Write passes on what net/http answers.
+func (f *frames) Write(b []byte) (int, error) {
+	f.streams.watch(b)
+	return f.Conn.Write(b)
+}
+
+// oneTooMany records a stream that net/http resets. Nothing of its request is recorded,
+// so that all of them are equal for the log.
+func (f *frames) oneTooMany() {
+	req := f.link.request(capability.KindHTTP)
+	req.Protocol, req.Limit = "HTTP/2.0", limitStreams
+	f.link.front.p.cfg.Authority.Refuse(req, capability.LimitExceeded)
 }
 
 // next reads on until there is something to deliver.
@@ -106,8 +122,12 @@ func (f *frames) next() error {
 		if err := f.count(h); err != nil {
 			return err
 		}
+		if h.Flags.Has(http2.FlagDataEndStream) {
+			f.streams.end(h.StreamID, clientEnded)
+		}
 	case http2.FrameRSTStream:
 		delete(f.declared, h.StreamID)
+		f.streams.reset(h.StreamID)
 	}
 	f.out, f.pass = f.head[:], int64(h.Length)
 	return nil

@@ -17,6 +17,8 @@ const (
 	limitBody        = "body_time"
 	limitRequest     = "request_time"
 	limitHandshakes  = "handshakes"
+	limitConnections = "open"
+	limitStreams     = "streams"
 )
 
 // statusOver answers what exceeds a limit of connections; 0: the reason says it.

@@ -70,7 +70,7 @@ type Limits struct {
 	URLBytes    int             // of path and query; default 32 KiB
 	QueryPairs  int             // of a request; default 256, and no more
 	Streams     int             // open at once on one HTTP/2 connection; default 250
-	Connections int             // open at once, of all fronts; default 16384. Further ones wait
+	Connections int             // open at once, of all fronts; default 16384. Further ones are refused
 	Handshakes  capability.Rate // of TLS; default 1000 in a second
 	Handshake   time.Duration   // from accept to the end of the TLS handshake; default 10 s
 	Header      time.Duration   // for a request head; default 10 s

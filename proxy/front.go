@@ -62,11 +62,10 @@ func (f *front) accept(ctx context.Context, ln net.Listener) error {
 	for {
 		conn, err := ln.Accept()
 		switch {
-		case err == nil && f.slot(ctx):
+		case err == nil && f.slot():
 			f.wait.Go(func() { f.open(conn) })
 		case err == nil:
-			conn.Close()
-			return nil
+			f.crowd(ctx, conn)
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
@@ -77,12 +76,12 @@ func (f *front) accept(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// slot waits until one more connection may be open; false: ctx ended first.
-func (f *front) slot(ctx context.Context) bool {
+// slot takes the place of one more connection; false: there is none.
+func (f *front) slot() bool {
 	select {
 	case f.p.slots <- struct{}{}:
 		return true
-	case <-ctx.Done():
+	default:
 		return false
 	}
 }

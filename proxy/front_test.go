@@ -1,11 +1,12 @@
 package proxy
 
 import (
-	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,15 +67,74 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreBounded(t *testing.T) {
-	w := newWorld(t, nil, configured(func(c *Config) { c.Limits.Connections = 2; c.Limits.Handshake = 20 * time.Second }))
-	first := w.inside()
-	w.inside()
-	third := w.dial(fmt.Sprintf("%s:%d", good, w.port))
-	first.Close()
-	fmt.Fprintf(third, "GET /public/a HTTP/1.1\r\nHost: allowed.example:%d\r\n\r\n", w.port)
-	third.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if resp, err := http.ReadResponse(bufio.NewReader(third), nil); err != nil || resp.StatusCode != 400 {
-		t.Errorf("the third was not served after the first had gone: %v", err)
+// wantAlert looks for a TLS alert from the proxy.
+func wantAlert(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
+		t.Errorf("got %v, want an alert", err)
 	}
+}
+
+// full is a world whose only connection is taken; leave gives its place back.
+func full(t *testing.T) (w *world, leave func()) {
+	w = newWorld(t, nil, limited(func(l *Limits) { l.Connections, l.Handshake = 1, 20*time.Second }))
+	c := w.inside()
+	if status, _ := w.say(c, "GET /public/a HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 200 {
+		t.Fatalf("control: got %d", status)
+	}
+	w.forget()
+	return w, func() { c.Close() }
+}
+
+// TestConnectionsAreBounded: whoever is one too many learns it at once, in the protocol
+// that it begins with.
+func TestConnectionsAreBounded(t *testing.T) {
+	over := func(t *testing.T, w *world, front capability.Front) {
+		t.Helper()
+		d := w.denials(1)[0]
+		if d.Decision.Reason != capability.LimitExceeded || d.Request.Limit != limitConnections || d.Request.Front != front {
+			t.Errorf("got %s for %q at the %s front", d.Decision.Reason, d.Request.Limit, d.Request.Front)
+		}
+		w.untouched()
+	}
+	for _, protocol := range []string{"http/1.1", "h2"} {
+		t.Run("transparent, "+protocol, func(t *testing.T) {
+			w, _ := full(t)
+			_, err := w.dialTLS(&tls.Config{ServerName: "allowed.example", NextProtos: []string{protocol}})
+			wantAlert(t, err)
+			over(t, w, capability.Transparent)
+		})
+	}
+	t.Run("transparent, cleartext", func(t *testing.T) {
+		w, _ := full(t)
+		status, body := w.say(w.dial(fmt.Sprintf("%s:%d", good, w.cleart)), "GET /public/a HTTP/1.1\r\nHost: CLEAR\r\n\r\n")
+		if status != 429 || !strings.Contains(body, `"reason":"limit_exceeded"`) || !strings.Contains(body, w.denials(1)[0].Decision.ID) {
+			t.Errorf("got %d %s", status, body)
+		}
+		over(t, w, capability.Transparent)
+	})
+	for _, text := range []string{"CONNECT HOST HTTP/1.1\r\nHost: HOST\r\n\r\n", "GET http://CLEAR/public/a HTTP/1.1\r\nHost: CLEAR\r\n\r\n"} {
+		method, _, _ := strings.Cut(text, " ")
+		t.Run("explicit, "+method, func(t *testing.T) {
+			w, _ := full(t)
+			if status, _ := w.say(w.dial(w.explicit), text); status != 429 {
+				t.Errorf("got %d", status)
+			}
+			over(t, w, capability.Explicit)
+		})
+	}
+	t.Run("one that says nothing", func(t *testing.T) {
+		w, _ := full(t)
+		ended(t, w.dial(w.explicit))
+		over(t, w, capability.Explicit)
+	})
+	t.Run("one that comes as another goes", func(t *testing.T) {
+		w, leave := full(t)
+		c := w.dial(w.explicit)
+		leave()
+		if status, _ := w.say(c, "GET http://CLEAR/public/a HTTP/1.1\r\nHost: CLEAR\r\n\r\n"); status != 200 {
+			t.Errorf("got %d", status)
+		}
+		w.denials(0)
+	})
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -179,15 +180,32 @@ func TestRequestTime(t *testing.T) {
 	}
 }
 
+// TestHandshakeRate: a handshake over the rate ends with an alert.
 func TestHandshakeRate(t *testing.T) {
-	w := newWorld(t, nil, limited(func(l *Limits) { l.Handshakes = capability.Rate{Requests: 2, Per: time.Hour} }))
-	w.inside()
-	w.inside()
-	if c, err := w.dialTLSTo(good, "allowed.example"); err == nil {
-		c.Close()
-		t.Error("a third handshake was taken")
-	}
-	if d := w.denials(1)[0]; d.Decision.Reason != capability.LimitExceeded || d.Request.Limit != limitHandshakes {
-		t.Errorf("got %s for %q", d.Decision.Reason, d.Request.Limit)
+	for _, explicit := range []bool{false, true} {
+		t.Run(fmt.Sprintf("explicit %v", explicit), func(t *testing.T) {
+			w := newWorld(t, nil, limited(func(l *Limits) { l.Handshakes = capability.Rate{Requests: 2, Per: time.Hour} }))
+			shake := func() error {
+				c := w.dial(fmt.Sprintf("%s:%d", good, w.port))
+				if explicit {
+					c = w.dial(w.explicit)
+					if status, _ := w.say(c, "CONNECT HOST HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 200 {
+						t.Fatalf("CONNECT: got %d", status)
+					}
+				}
+				inner := tls.Client(c, &tls.Config{RootCAs: w.roots, ServerName: "allowed.example"})
+				return inner.Handshake()
+			}
+			for range 2 {
+				if err := shake(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantAlert(t, shake())
+			if d := w.denials(1)[0]; d.Decision.Reason != capability.LimitExceeded || d.Request.Limit != limitHandshakes || d.Request.Host != "allowed.example" {
+				t.Errorf("got %s for %q at %q", d.Decision.Reason, d.Request.Limit, d.Request.Host)
+			}
+			w.untouched()
+		})
 	}
 }

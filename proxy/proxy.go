@@ -25,6 +25,7 @@ type Proxy struct {
 	issued     *issued
 	live       *live
 	slots      chan struct{} // one for each connection that may be open
+	crowded    chan struct{} // one for each over that number that is being answered
 	handshakes *capability.Bucket
 	buffers    *sync.Pool
 	held       *semaphore.Weighted // for bodies under inspection
@@ -46,6 +47,7 @@ func New(cfg Config) (*Proxy, error) {
 		held: semaphore.NewWeighted(int64(cfg.Limits.Held)), turns: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 	}
 	p.slots, p.handshakes = make(chan struct{}, cfg.Limits.Connections), capability.NewBucket(cfg.Limits.Handshakes)
+	p.crowded = make(chan struct{}, doorstep)
 	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil

@@ -55,7 +55,7 @@ func (f *front) admitTLS(l *link) {
 		r := l.request(capability.KindConnect)
 		r.Limit = limitHandshakes
 		f.p.cfg.Authority.Refuse(r, capability.LimitExceeded)
-		l.Close()
+		f.p.alert(l)
 		return
 	}
 	conn := tls.Server(l, f.p.tls)

@@ -1,0 +1,6 @@
+package main
+
+// AuditCmd groups what can be done with logs.
+type AuditCmd struct {
+	Show AuditShowCmd `cmd:"" help:"Print the records of a run, filtered."`
+}

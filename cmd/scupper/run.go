@@ -125,12 +125,16 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	if err != nil {
 		return sandbox.Config{}, err
 	}
+	key, err := fingerprints(state)
+	if err != nil {
+		return sandbox.Config{}, err
+	}
 	config := sandbox.Config{
 		Cage: sandbox.CageConfig{
 			Command: command, Workdir: c.Workdir, RO: c.RO, RW: c.RW, StateDir: state, Forbidden: []string{auditDir},
 			LookupEnv: app.Env, Terminal: sandbox.TerminalUse(c.TTY), Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr,
 		},
-		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version()},
+		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version(), Key: key},
 	}
 	if err := c.usePolicy(&config, file, path, app); err != nil {
 		return sandbox.Config{}, err

@@ -204,7 +204,7 @@ func (j *judgement) elsewhere(s string) {
 // InTrailer reports whether a credential rides in the trailer field with that name.
 // None is admitted there.
 func (c *Credential) InTrailer(name string) bool {
-	return isCredentialHeader(name) || name != "" && (name == c.Place.Header() || name == c.Place.Also)
+	return isCredentialHeader(name) || name == "Sec-Websocket-Protocol" || name != "" && (name == c.Place.Header() || name == c.Place.Also)
 }
 
 // InParameter reports whether a credential rides in the parameter with that name.

@@ -159,13 +159,15 @@ func TestUploadWithOurKey(t *testing.T) {
 	w := keyWorld(t, ordinaryUser(t), fmt.Sprintf(inference, filesEndpoint))
 	w.work("notes.txt", "the workspace\n")
 	const upload = " -F 'file=@notes.txt;type=text/plain' "
-	a := w.control(keyed(files + upload)).wantStatus(200).farSide("POST " + files).wantAllowed(1).ourKeyOnly()
-	if len(a.received) == 1 && !strings.Contains(a.received[0].BodyHead, "the workspace") {
-		a.errorf("the far side received %q", a.received[0].BodyHead)
+	for _, version := range []string{"--http1.1 ", "--http2 "} {
+		a := w.control(keyed(version + files + upload)).wantStatus(200).farSide("POST " + files).wantAllowed(1).ourKeyOnly()
+		if len(a.received) == 1 && !strings.Contains(a.received[0].BodyHead, "the workspace") {
+			a.errorf("the far side received %q", a.received[0].BodyHead)
+		}
+		w.control(keyed(version + files + upload + `-H "x-api-key: $LLM_KEY"`)).wantStatus(200).farSide("POST " + files).wantAllowed(1).ourKeyOnly()
+		w.attack(keyed(version+files+upload+`-H "x-api-key: $A"`)).refused(403, "foreign_credential")
+		w.attack(keyed(version+files+upload+`-H "Authorization: Bearer $A"`)).refused(403, "foreign_credential")
 	}
-	w.control(keyed(files + upload + `-H "x-api-key: $LLM_KEY"`)).wantStatus(200).farSide("POST " + files).wantAllowed(1).ourKeyOnly()
-	w.attack(keyed(files+upload+`-H "x-api-key: $A"`)).refused(403, "foreign_credential")
-	w.attack(keyed(files+upload+`-H "Authorization: Bearer $A"`)).refused(403, "foreign_credential")
 }
 
 // TestRunWithoutItsSecret: a run does not start without; the message has the credential

@@ -35,6 +35,9 @@ func testMain(m *testing.M) int {
 	if isAttacker() {
 		return attackMain()
 	}
+	if os.Getenv(parcelsVar) != "" {
+		return sendMain()
+	}
 	if os.Getenv(preparedVar) == "" {
 		dir, err := prepare()
 		defer os.RemoveAll(dir)

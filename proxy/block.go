@@ -242,6 +242,9 @@ func (f *frames) field(h hpack.HeaderField) {
 		return
 	}
 	b.regular = true
+	if b.trailers {
+		f.trailed.add(h.Name)
+	}
 	b.note(h)
 }
 

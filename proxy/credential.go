@@ -33,15 +33,3 @@ func (x *exchange) present(up *http.Request) bool {
 	}
 	return true
 }
-
-// foreignTrailer finds, once the body has been read, a credential behind it that was
-// not announced before it. No trailer goes upstream; whoever sends one there is refused
-// as anywhere else.
-func (x *exchange) foreignTrailer() bool {
-	for name := range x.r.Trailer {
-		if x.d.Grant.Credential.InTrailer(name) {
-			return true
-		}
-	}
-	return false
-}

@@ -40,6 +40,7 @@ type frames struct {
 	streams  *streams
 	bad      atomic.Pointer[violation]
 	broke    atomic.Bool // a body contradicted its length
+	trailed  trailers
 }
 
 const (

@@ -165,9 +165,13 @@ func (g *Guard) spent() bool { return g.log.written.Load() >= g.config.Budget }
 // Authorize decides r by the policy and the limits of the grant, records the decision
 // and answers it. A request without a time is judged now.
 func (g *Guard) Authorize(r *capability.Request) capability.Decision {
+	return g.authorize(asker{policy: g.policy.Load()}, r)
+}
+
+func (g *Guard) authorize(by asker, r *capability.Request) capability.Decision {
 	now := g.config.Now()
 	r = timed(r, now)
-	j := g.policy.Load().judge(r)
+	j := by.judge(r)
 	if !j.d.Allowed() {
 		return g.once(j, 1)
 	}
@@ -198,19 +202,26 @@ func timed(r *capability.Request, now time.Time) *capability.Request {
 // Refuse records and answers the denial of r for a reason that an enforcer found. The
 // grant that would have covered r stays named.
 func (g *Guard) Refuse(r *capability.Request, reason capability.Reason) capability.Decision {
+	return g.refuse(asker{policy: g.policy.Load()}, r, reason)
+}
+
+func (g *Guard) refuse(by asker, r *capability.Request, reason capability.Reason) capability.Decision {
 	r = timed(r, g.config.Now())
-	p := g.policy.Load()
 	if reason.Malformed() {
-		return g.once(judged{policy: p, r: r, d: capability.Deny(reason)}, 1)
+		return g.once(judged{asker: by, r: r, d: capability.Deny(reason)}, 1)
 	}
-	return g.once(judged{policy: p, r: r, d: p.Decide(r).Refused(reason)}, 1)
+	return g.once(judged{asker: by, r: r, d: by.policy.Decide(r).Refused(reason)}, 1)
 }
 
 // Packet records n packets of a protocol that no enforcer speaks. Above a number of
 // different ones a second, the rest is counted in one record. The zero AddrPort
 // stands for packets of which nothing is known.
 func (g *Guard) Packet(protocol string, to netip.AddrPort, n int64) capability.Decision {
-	j := g.policy.Load().judge(packet(protocol, to))
+	return g.packet(asker{policy: g.policy.Load()}, protocol, to, n)
+}
+
+func (g *Guard) packet(by asker, protocol string, to netip.AddrPort, n int64) capability.Decision {
+	j := by.judge(packet(protocol, to))
 	if !g.repeats.admitPacket(likenessOf(j)) {
 		j.r = packet(protocol, netip.AddrPort{})
 	}
@@ -225,7 +236,9 @@ func (g *Guard) Spend(d capability.Decision, sent, received int64) bool {
 }
 
 // Finish records what happened after an allowing decision. It ignores others.
-func (g *Guard) Finish(d capability.Decision, o capability.Outcome) {
+func (g *Guard) Finish(d capability.Decision, o capability.Outcome) { g.finish(d, o, "") }
+
+func (g *Guard) finish(d capability.Decision, o capability.Outcome, call string) {
 	if !d.Allowed() || d.ID == "" || d.Grant == nil {
 		return
 	}
@@ -234,7 +247,7 @@ func (g *Guard) Finish(d capability.Decision, o capability.Outcome) {
 	}
 	g.totals.finished(d, o)
 	rec := &Record{
-		Event: Ended, Decision: d.ID, Grant: d.Grant.Name, Status: o.Status, Sent: o.Sent, Received: o.Received,
+		Event: Ended, Decision: d.ID, Call: call, Grant: d.Grant.Name, Status: o.Status, Sent: o.Sent, Received: o.Received,
 		Stripped: o.Stripped, Placeholder: o.Placeholder, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence), Close: capped(o.Close, maxWord),
 	}
 	if o.Upstream.IsValid() {

@@ -20,14 +20,10 @@ type inForce struct {
 // judged is a request, what was decided about it, and by which policy: a request meets
 // one policy, whatever comes into force meanwhile.
 type judged struct {
-	policy *inForce
-	r      *capability.Request
-	d      capability.Decision
-	limit  string // of the grant, that is used up
-}
-
-func (p *inForce) judge(r *capability.Request) judged {
-	return judged{policy: p, r: r, d: p.Decide(r)}
+	asker
+	r     *capability.Request
+	d     capability.Decision
+	limit string // of the grant, that is used up
 }
 
 const hexDigits = "0123456789abcdef"

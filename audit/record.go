@@ -41,6 +41,7 @@ type Record struct {
 	ID       string `json:"id,omitempty"`       // of a decision: the run and the sequence number
 	Decision string `json:"decision,omitempty"` // the ID that this record belongs to
 	Count    int64  `json:"count,omitempty"`
+	Call     string `json:"call,omitempty"` // the ID of the tool call that caused it
 
 	Kind     string      `json:"kind,omitempty"`
 	Verdict  string      `json:"verdict,omitempty"` // "allow" or "deny"

@@ -23,13 +23,14 @@ type likeness struct {
 	protocol, detail string
 	policy           string // hash of the one that judged
 	limit            string // of the run
+	call             string // the tool call that asked
 	shape            string // of a refused request: what else a grant would have to name
 }
 
 func likenessOf(j judged) likeness {
 	r, d := j.r, j.d
 	k := likeness{
-		policy: j.policy.hash, limit: r.Limit,
+		policy: j.policy.hash, limit: r.Limit, call: j.callID(),
 		kind: r.Kind, verdict: d.Allowed(), reason: d.Reason, host: string(r.Host), port: r.Port,
 		method: escaped(r.Method, maxWord), path: capped(r.Path.String(), maxPath), detail: escaped(r.Excerpt, maxExcerpt),
 	}

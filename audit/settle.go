@@ -17,7 +17,11 @@ func (g *Guard) record(j judged) (capability.Decision, *Record) {
 	if reason := g.Cause(); reason != capability.Undecided {
 		return d.Refused(reason), nil
 	}
+	if !j.call.take() {
+		return d.Refused(capability.RecordBudget), nil
+	}
 	rec := describe(j.r, d)
+	rec.Call = j.callID()
 	rec.Limit = cmp.Or(j.limit, j.r.Limit)
 	if g.several.Load() {
 		rec.Policy = short(j.policy.hash)

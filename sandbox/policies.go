@@ -6,14 +6,13 @@ import (
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/credential"
-	"scupper.dev/scupper/proxy"
 )
 
 // Policies puts new policies into force while a run goes on. Its methods are not to be
 // called concurrently.
 type Policies struct {
 	guard       *audit.Guard
-	proxy       *proxy.Proxy
+	rejudge     func() // what the sandboxes have under way
 	credentials *credential.Set
 }
 
@@ -34,7 +33,7 @@ func (p *Policies) Replace(policy *capability.Policy, text []byte, note string) 
 	if err := p.guard.Replace(policy, text, note); err != nil {
 		return err
 	}
-	p.proxy.Rejudge()
+	p.rejudge()
 	return nil
 }
 

@@ -30,6 +30,7 @@ type Cage struct {
 	sockets  netns.Sockets
 	status   *statusReader
 	started  bool
+	overtime bool // it was ended because its time was up
 	watching sync.WaitGroup
 	reached  []audit.Reached // when ended is closed
 	ended    chan struct{}

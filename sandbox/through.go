@@ -9,12 +9,12 @@ import (
 
 // Through sends everything that goes outside through the proxy at host and port, with
 // Basic authentication unless user and password are empty. No error holds them.
-func (c *Config) Through(host capability.Host, port uint16, user, password string) error {
+func (e *Egress) Through(host capability.Host, port uint16, user, password string) error {
 	via, err := proxy.NewVia(host, port, user, password)
 	if err != nil {
 		return usage("see the upstream block of the policy", "%v", err)
 	}
-	c.via = via
+	e.via = via
 	return nil
 }
 

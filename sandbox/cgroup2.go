@@ -23,12 +23,19 @@ type unified struct {
 	shared bool   // the parent is not ours to change
 }
 
+// leafSuffix ends the name of the leaf that a supervisor moves into.
+const leafSuffix = "-supervisor"
+
 func findUnified(own, name string) *unified {
+	base := filepath.Base(own)
 	switch {
 	case isRootGroup(own):
 		return &unified{own: own, parent: own}
+	case strings.HasPrefix(base, groupPrefix) && strings.HasSuffix(base, leafSuffix):
+		// The supervisor of a series has moved, and moves back when all of its sandboxes are gone.
+		return &unified{own: own, parent: filepath.Dir(own)}
 	case slices.Equal(words(filepath.Join(own, "cgroup.procs")), []string{strconv.Itoa(os.Getpid())}):
-		return &unified{own: own, parent: own, leaf: filepath.Join(own, name+"-supervisor")}
+		return &unified{own: own, parent: own, leaf: filepath.Join(own, name+leafSuffix)}
 	default:
 		return &unified{own: own, parent: filepath.Dir(own), shared: true}
 	}
@@ -74,6 +81,21 @@ func (u *unified) prepare(controller string) error {
 		}
 	}
 	return put(filepath.Join(u.parent, "cgroup.subtree_control"), "+"+controller)
+}
+
+// settle moves this process for a series of sandboxes, whose groups then come beside its
+// leaf. What cannot be handed on there is missing in each of them, with the reason.
+func settle() *unified {
+	g := findGroup(true)
+	if g.unified == nil || g.unified.leaf == "" {
+		return nil
+	}
+	for limit, h := range g.at {
+		if h.version == 2 {
+			_ = g.unified.prepare(controllers()[limit])
+		}
+	}
+	return g.unified
 }
 
 // restore moves this process back, when the sandbox's group is gone.

@@ -62,6 +62,7 @@ func TestUnifiedPlace(t *testing.T) {
 	for path, text := range map[string]string{
 		"cgroup.controllers": "cpu memory pids\n", "slice/cgroup.events": "populated 1\n", "slice/cgroup.controllers": "cpu memory pids\n", "slice/cgroup.subtree_control": "memory pids\n",
 		"slice/alone/cgroup.events": "", "slice/alone/cgroup.procs": self + "\n", "slice/alone/cgroup.controllers": "cpu memory\n",
+		"slice/alone/scupper-2-supervisor/cgroup.events": "", "slice/alone/scupper-2-supervisor/cgroup.procs": self + "\n",
 		"slice/full/cgroup.events": "", "slice/full/cgroup.procs": "1\n" + self + "\n", "slice/full/cgroup.controllers": "cpu memory\n",
 	} {
 		writeFile(t, filepath.Join(root, path), text)
@@ -74,6 +75,8 @@ func TestUnifiedPlace(t *testing.T) {
 		"":            {"", false, ""},
 		"slice/alone": {"slice/alone", true, "processes"},
 		"slice/full":  {"slice", false, "cpus"},
+		// A series: the group comes beside the leaf that it has moved into.
+		"slice/alone/scupper-2-supervisor": {"slice/alone", false, "processes"},
 	} {
 		u := findUnified(filepath.Join(root, own), "scupper-1")
 		if u.parent != filepath.Join(root, want.parent) || (u.leaf != "") != want.leaf {

@@ -34,6 +34,8 @@ type CageConfig struct {
 	Terminal       TerminalUse
 	Limits         Limits
 	BestEffort     bool // a limit that was asked for and cannot be held is reported, not an error
+
+	starting *readable // of a series: how a hardened process starts a child
 }
 
 // Limits of one cage. A zero field is the default, and was not asked for: where it cannot be held, that is reported and no error.

@@ -23,14 +23,8 @@ import (
 // In a binary that was built with cgo the capabilities of root stay, since Go cannot reach every thread to drop them; the run's first record says so.
 func (c *Cage) harden() error {
 	c.kept = c.keptCapabilities()
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return fmt.Errorf("forbid core files: %w", err)
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("forbid reading this process: %w", err)
-	}
-	if err := noNewPrivileges(); err != nil {
-		return fmt.Errorf("forbid new privileges: %w", err)
+	if err := closeUp(); err != nil {
+		return err
 	}
 	if ownCapabilities() == 0 {
 		return nil
@@ -41,6 +35,28 @@ func (c *Cage) harden() error {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
+}
+
+// closeUp keeps other processes of this user out of this one's memory, and execs from gaining privileges.
+func closeUp() error {
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("forbid core files: %w", err)
+	}
+	if err := dumpable(false); err != nil {
+		return fmt.Errorf("forbid reading this process: %w", err)
+	}
+	if err := noNewPrivileges(); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	return nil
+}
+
+func dumpable(yes bool) error {
+	value := uintptr(0)
+	if yes {
+		value = 1
+	}
+	return unix.Prctl(unix.PR_SET_DUMPABLE, value, 0, 0, 0)
 }
 
 func capabilities(permitted, effective uint64) (*unix.CapUserHeader, *[2]unix.CapUserData) {

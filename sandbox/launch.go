@@ -19,9 +19,10 @@ import (
 
 // launch collects what the child inherits.
 type launch struct {
-	uid   int
-	io    *stdio
-	group *group
+	uid      int
+	io       *stdio
+	group    *group
+	starting *readable
 	// In the order of the descriptors after the control socket: those that the supervisor keeps as well, then those that only the child needs.
 	inherited, files []*os.File
 }
@@ -70,7 +71,7 @@ func (l *launch) start() (*process, error) {
 		// The child is killed when the thread that started it ends, so this one waits with it. It is never unlocked: a goroutine that ends
 		// locked takes its thread along.
 		runtime.LockOSThread()
-		err := l.group.start(cmd)
+		err := l.starting.during(func() error { return l.group.start(cmd) })
 		started <- err
 		if err == nil {
 			p.waitErr = cmd.Wait()

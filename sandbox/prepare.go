@@ -126,7 +126,7 @@ func (c *Cage) launch() (err error) {
 		return fmt.Errorf("create status pipe: %w", err)
 	}
 	c.status = readStatus(status)
-	l := launch{uid: c.outerUID(), io: c.io, group: c.group, files: []*os.File{statusWriter}}
+	l := launch{uid: c.outerUID(), io: c.io, group: c.group, starting: c.config.starting, files: []*os.File{statusWriter}}
 	defer func() { err = errors.Join(err, l.close()) }()
 	mounts, err := c.detached.take()
 	l.files = append(l.files, mounts...)

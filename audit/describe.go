@@ -44,6 +44,9 @@ func describe(r *capability.Request, d capability.Decision) *Record {
 		rec.Bound = d.Grant.Credential.Name
 	}
 	rec.place(d.Grant, d.Allow)
+	if r.Kind == capability.KindTool {
+		rec.describeTool(r, d)
+	}
 	return rec
 }
 

@@ -61,6 +61,8 @@ func outcome(f *Found) string {
 		return "denied after all: the record was written too late"
 	case o == nil:
 		return ""
+	case o.Result != nil:
+		return o.Result.says(o.Took)
 	case o.Error != "":
 		return fmt.Sprintf("%s after %d bytes sent and %d received", o.Error, o.Sent, o.Received)
 	default:

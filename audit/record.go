@@ -66,6 +66,9 @@ type Record struct {
 	Mismatch string      `json:"mismatch,omitempty"` // what did not match
 	Smallest string      `json:"smallest,omitempty"` // the smallest grant that would permit it
 
+	Tool   *ToolCall   `json:"tool,omitempty"`   // of a call
+	Result *ToolResult `json:"result,omitempty"` // of its outcome
+
 	Policy string `json:"policy,omitempty"` // that judged: the first digits of its hash, once there was more than one
 
 	Status      int    `json:"status,omitempty"`

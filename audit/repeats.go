@@ -40,6 +40,9 @@ func likenessOf(j judged) likeness {
 	if r.Kind == capability.KindPacket {
 		k.protocol = r.Protocol
 	}
+	if r.Kind == capability.KindTool {
+		k.shape = toolShape(r)
+	}
 	if r.Kind == capability.KindHTTP && !d.Allowed() {
 		k.shape = shapeOf(r)
 	}

@@ -18,10 +18,11 @@ const maxCauses = 1000
 // Summary is what a run did.
 type Summary struct {
 	Run      string     `json:"run"`
-	Exit     int        `json:"exit"`     // code of the child
-	Requests int64      `json:"requests"` // HTTP requests, allowed or refused
-	Refused  int64      `json:"refused"`  // refusals of every kind, HTTP or not
-	Sent     int64      `json:"sent"`     // bytes to all upstreams
+	Exit     int        `json:"exit"`            // code of the child
+	Requests int64      `json:"requests"`        // HTTP requests, allowed or refused
+	Calls    int64      `json:"calls,omitempty"` // of tools that were allowed
+	Refused  int64      `json:"refused"`         // refusals of every kind, HTTP or not
+	Sent     int64      `json:"sent"`            // bytes to all upstreams
 	Received int64      `json:"received"`
 	Records  int64      `json:"records"`
 	Took     int64      `json:"took"` // nanoseconds
@@ -54,6 +55,7 @@ type Cause struct {
 type totals struct {
 	mu                        sync.Mutex
 	requests, refused, others int64
+	calls                     int64 // of tools that were allowed
 	grants                    map[string]*GrantUse
 	causes                    []*Cause
 	limits                    []Reached
@@ -71,11 +73,14 @@ func (t *totals) grant(name string) *GrantUse {
 }
 
 func (t *totals) allowed(r *capability.Request, d capability.Decision) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Kind == capability.KindTool {
+		t.calls++
+	}
 	if r.Kind != capability.KindHTTP {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.requests++
 	t.grant(d.Grant.Name).Requests++
 }
@@ -118,7 +123,7 @@ func (t *totals) finished(d capability.Decision, o capability.Outcome) {
 func (t *totals) summary(run string, records int64, took time.Duration) Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Summary{Run: run, Requests: t.requests, Refused: t.refused, Records: records, Took: took.Nanoseconds(), Others: t.others, Grants: []GrantUse{}, Causes: []Cause{}, Limits: slices.Clone(t.limits)}
+	s := Summary{Run: run, Requests: t.requests, Calls: t.calls, Refused: t.refused, Records: records, Took: took.Nanoseconds(), Others: t.others, Grants: []GrantUse{}, Causes: []Cause{}, Limits: slices.Clone(t.limits)}
 	for _, name := range slices.Sorted(maps.Keys(t.grants)) {
 		u := *t.grants[name]
 		s.Grants = append(s.Grants, u)
@@ -134,6 +139,9 @@ func (t *totals) summary(run string, records int64, took time.Duration) Summary 
 
 // asked says in one line what a request was.
 func asked(rec *Record) string {
+	if t := rec.Tool; t != nil {
+		return t.asked()
+	}
 	host := cmp.Or(rec.Host, rec.Address)
 	if host == "" {
 		return strings.Join(strings.Fields(rec.Kind+" "+rec.Protocol+" "+rec.Excerpt), " ")

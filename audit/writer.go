@@ -59,6 +59,9 @@ func (l *log) write(r *Record) error {
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
+	if err == nil && r.Tool != nil && r.Tool.Durable {
+		err = l.file.Sync()
+	}
 	if err != nil {
 		l.torn = true
 		return fmt.Errorf("append to audit log: %w", joinMend(err, l.mend()))

@@ -4,8 +4,11 @@ package capability
 // policy and on r, its time included, and on nothing else. It has no error; what
 // cannot be judged is denied.
 func (p *Policy) Decide(r *Request) Decision {
-	if r.Kind == KindPacket {
+	switch r.Kind {
+	case KindPacket:
 		return Deny(packetReason(r))
+	case KindTool:
+		return p.decideTool(r)
 	}
 	exact, under := p.lookup(r.Host)
 	if exact == nil && under == nil {

@@ -5,8 +5,9 @@ package capability
 type Decision struct {
 	ID     string // assigned by whoever records it; names the record
 	Reason Reason
-	Grant  *Grant // the grant that allowed, or the one that came nearest; may be nil
-	Allow  *Allow // the allow block, likewise
+	Grant  *Grant   // the grant that allowed, or the one that came nearest; may be nil
+	Allow  *Allow   // the allow block, likewise
+	Place  Position // of a tool call: the role, or the tool where that stands in the way
 
 	allowed bool
 }

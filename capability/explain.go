@@ -18,6 +18,9 @@ type Explanation struct {
 // Explain finds the grant nearest to r and says what did not match. It looks at every
 // grant and is for people, not for the path of a request.
 func (p *Policy) Explain(r *Request, d Decision) Explanation {
+	if r.Kind == KindTool {
+		return explainTool(r, d.Reason)
+	}
 	e := Explanation{Nearest: d.Grant, Allow: d.Allow}
 	if e.Nearest != nil && e.Allow == nil && d.Reason == PathNotGranted {
 		e.Nearest, e.Allow = p.nearestPath(r, d.Grant)

@@ -10,7 +10,8 @@ import (
 // Policy denies everything.
 type Policy struct {
 	grants []*Grant
-	roles  map[string][]string // names of grants
+	roles  map[string]Role
+	tools  map[string]Tool // the registry
 	exact  map[Host]*endpoints
 	under  map[Host]*endpoints // wildcards, by the name after "*."
 
@@ -31,11 +32,12 @@ type endpoint struct {
 	root   node
 }
 
-// Role is a named set of grants.
+// Role is a named set of grants and tools.
 type Role struct {
 	Name     string
 	Position Position
 	Grants   []string
+	Tools    []string
 }
 
 // Compile makes a Policy of grants and roles. It fails on what cannot be enforced
@@ -44,7 +46,7 @@ type Role struct {
 func Compile(grants []*Grant, roles []Role) (*Policy, error) {
 	p := &Policy{
 		grants: slices.Clone(grants),
-		roles:  make(map[string][]string),
+		roles:  make(map[string]Role),
 		exact:  make(map[Host]*endpoints),
 		under:  make(map[Host]*endpoints),
 	}
@@ -64,7 +66,7 @@ func Compile(grants []*Grant, roles []Role) (*Policy, error) {
 				return nil, fmt.Errorf("%s: role %q names grant %q, which does not exist", r.Position, r.Name, name)
 			}
 		}
-		p.roles[r.Name] = r.Grants
+		p.roles[r.Name] = r
 	}
 	return p, nil
 }
@@ -108,7 +110,7 @@ func (h *endpoints) at(port uint16) *endpoint {
 	return nil
 }
 
-// ForRole is the policy of one role. The empty name means all grants.
+// ForRole is the policy of one role, and has that one only. The empty name means all grants.
 func (p *Policy) ForRole(name string) (*Policy, error) {
 	if name == "" {
 		return p, nil
@@ -119,15 +121,17 @@ func (p *Policy) ForRole(name string) (*Policy, error) {
 	}
 	var grants []*Grant
 	for _, g := range p.grants {
-		if slices.Contains(wanted, g.Name) {
+		if slices.Contains(wanted.Grants, g.Name) {
 			grants = append(grants, g)
 		}
 	}
 	of, err := Compile(grants, nil)
-	if err == nil {
-		of.placeholders = p.placeholders
+	if err != nil {
+		return nil, err
 	}
-	return of, err
+	of.placeholders, of.tools = p.placeholders, p.tools
+	of.roles[name] = wanted
+	return of, nil
 }
 
 // WithPlaceholders is p for one run, in which the sandbox has these placeholders, by
@@ -145,7 +149,7 @@ func (p *Policy) WithPlaceholders(placeholders map[string]string) (*Policy, erro
 	if err != nil {
 		return nil, err
 	}
-	run.roles = p.roles
+	run.roles, run.tools = p.roles, p.tools
 	for _, text := range placeholders {
 		if text != "" {
 			run.placeholders = append(run.placeholders, text)

@@ -35,6 +35,14 @@ const (
 	PlaceholderMisplaced  Reason = "placeholder_misplaced"  // the placeholder of a credential anywhere but at its place under a grant that binds it
 	CredentialUnavailable Reason = "credential_unavailable" // the secret could not be had
 	TooSlow               Reason = "too_slow"               // a request that came more slowly than its limits permit
+	ToolUnknown           Reason = "tool_unknown"           // no tool of the registry has this name
+	ToolNotGranted        Reason = "tool_not_granted"       // the caller's role does not list the tool
+	ToolDisabled          Reason = "tool_disabled"          // the policy disables it
+	ToolQuarantined       Reason = "tool_quarantined"       // it is not as it was when it was accepted
+	CallerUnknown         Reason = "caller_unknown"         // no token, or one that the policy does not have
+	ArgumentsInvalid      Reason = "arguments_invalid"      // they do not fit the tool's schema
+	CallKeyReused         Reason = "call_key_reused"        // the same call key for another call
+	ApprovalPending       Reason = "approval_pending"       // nobody has approved the call
 	GrantExpired          Reason = "grant_expired"          // the grant's expiry has passed
 	LimitExceeded         Reason = "limit_exceeded"         // a limit of the grant is used up
 	NetworkNotGranted     Reason = "network_not_granted"    // the name resolves to a range that `networks` does not cover
@@ -89,6 +97,14 @@ var sentences = map[Reason]string{
 	PlaceholderMisplaced:  "a placeholder works only where the policy puts its credential; do not retry with it",
 	CredentialUnavailable: "the credential cannot be had at the moment, and nothing was sent; try later, or ask the operator",
 	TooSlow:               "the request came too slowly; send it without pauses",
+	ToolUnknown:           "no such tool",
+	ToolNotGranted:        "no such tool",
+	ToolDisabled:          "no such tool",
+	ToolQuarantined:       "no such tool",
+	CallerUnknown:         "the token is not one that the policy has",
+	ArgumentsInvalid:      "the arguments do not fit the tool's schema; correct them",
+	CallKeyReused:         "the call key belongs to another call; use a new one",
+	ApprovalPending:       "the call needs an approval that nobody has given; do not retry",
 	GrantExpired:          "the grant has expired; ask the operator to renew it",
 	LimitExceeded:         "a limit of the grant is used up; do not retry in this run",
 	NetworkNotGranted:     "the name leads to a network that is not granted; do not retry",

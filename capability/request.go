@@ -13,6 +13,7 @@ const (
 	KindName    Kind = "name"    // a DNS question
 	KindConnect Kind = "connect" // a connection for which there is no HTTP request (yet)
 	KindHTTP    Kind = "http"    // an HTTP request
+	KindTool    Kind = "tool"    // a call of a tool
 	KindPacket  Kind = "packet"  // traffic that no enforcer speaks: other ports, UDP, ICMP
 )
 
@@ -61,6 +62,8 @@ type Request struct {
 	Body    Body
 
 	WebSocket bool // it is to go on as a WebSocket
+
+	Tool ToolCall // of KindTool
 
 	Issued Issued // what the run has handed out; nil: nothing
 

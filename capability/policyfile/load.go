@@ -33,7 +33,10 @@ type File struct {
 	Text        []byte // as it was read
 	Hash        string // SHA-256, in hexadecimal, of the text and of the named files that can widen it
 	Policy      *capability.Policy
-	Roles       []Role
+	Roles       []capability.Role
+	Tools       []Tool   // the registry: those that are built in, as the policy tunes them
+	Callers     []Caller // of the gateway over HTTP
+	Inspect     *Inspect // of every tool's results; nil: none
 	Credentials []Credential
 	Upstream    Upstream
 	Sandbox     Sandbox
@@ -41,12 +44,6 @@ type File struct {
 	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself
 	Files       []string   // the files it names, absolute where Name is, else relative to the same folder
 	BestEffort  bool       // a control that cannot be applied is reported, not an error
-}
-
-// Role is a named set of grants and tools.
-type Role struct {
-	capability.Role
-	Tools []string
 }
 
 // Upstream is how the outside is reached, and how its names and certificates are checked.
@@ -77,7 +74,7 @@ type Variable struct {
 // EnvironmentFor is the environment of a role: variables of presets that the role does
 // not name are left out. The empty role has all.
 func (f *File) EnvironmentFor(role string) []Variable {
-	i := slices.IndexFunc(f.Roles, func(r Role) bool { return r.Name == role })
+	i := slices.IndexFunc(f.Roles, func(r capability.Role) bool { return r.Name == role })
 	if i < 0 {
 		return f.Environment
 	}

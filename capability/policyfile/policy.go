@@ -40,6 +40,7 @@ func (p *parser) policy(body *hclsyntax.Body) {
 			p.credentialBlock(b)
 		}
 	}
+	var callers hcl.Blocks
 	for _, b := range content.Blocks {
 		switch b.Type {
 		case "grant":
@@ -53,15 +54,20 @@ func (p *parser) policy(body *hclsyntax.Body) {
 		case "connections":
 			p.connections(b)
 		case "tool":
-			p.later(b.DefRange, b.Type)
+			p.tool(b)
+		case "caller":
+			callers = append(callers, b)
+		case "inspect":
+			p.file.Inspect = p.inspect(b)
 		}
 	}
-	p.once(content.Blocks, "upstream", "sandbox", "connections")
+	p.once(content.Blocks, "upstream", "sandbox", "connections", "inspect")
 	for _, b := range content.Blocks {
 		if b.Type == "role" {
 			p.role(b)
 		}
 	}
+	p.callers(callers)
 	if a := content.Attributes["best_effort"]; a != nil {
 		p.file.BestEffort, _ = p.boolean(a.Expr)
 		if p.file.BestEffort {
@@ -144,15 +150,14 @@ func (p *parser) compile() {
 		grants[i] = d.Grant
 	}
 	roles := make([]capability.Role, len(p.file.Roles))
-	for i, r := range p.file.Roles {
-		roles[i] = r.Role
-	}
+	copy(roles, p.file.Roles)
 	policy, err := capability.Compile(grants, roles)
 	if err != nil {
 		*p.diags = append(*p.diags, Diagnostic{Severity: Error, Summary: escape(err.Error())})
 		return
 	}
-	p.file.Policy = policy
+	p.file.Tools = p.registry()
+	p.file.Policy = policy.WithTools(judgedTools(p.file.Tools))
 }
 
 // checkSchemes finds endpoints that two grants speak to differently.

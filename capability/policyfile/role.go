@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -18,19 +19,31 @@ func (p *parser) role(b *hcl.Block) {
 		}
 	}
 	content := p.content(b.Body, roleBlock)
-	r := Role{Role: capability.Role{Name: name, Position: p.position(b.DefRange.Start)}}
+	r := capability.Role{Name: name, Position: p.position(b.DefRange.Start)}
 	if a := content.Attributes["grants"]; a != nil {
 		r.Grants = p.roleGrants(a.Expr)
 	}
 	if a := content.Attributes["tools"]; a != nil {
-		items, _ := p.list(a.Expr, `tools = ["read", "bash"]`)
-		for _, i := range items {
-			if v, ok := p.word(i); ok {
-				r.Tools = append(r.Tools, v)
-			}
-		}
+		r.Tools = p.roleTools(a.Expr)
 	}
 	p.file.Roles = append(p.file.Roles, r)
+}
+
+func (p *parser) roleTools(e hcl.Expression) []string {
+	var tools []string
+	items, _ := p.list(e, `tools = ["read", "bash"]`)
+	for _, i := range items {
+		v, ok := p.word(i)
+		if !ok {
+			continue
+		}
+		if known := BuiltIn(); !slices.Contains(known, v) {
+			p.fail(i.Range(), fmt.Sprintf("no tool is named %q", v), "the tools are "+strings.Join(known, ", ")+suggest(v, known...))
+			continue
+		}
+		tools = append(tools, v)
+	}
+	return tools
 }
 
 func (p *parser) roleGrants(e hcl.Expression) []string {

@@ -10,7 +10,7 @@ type shape struct {
 }
 
 var (
-	topLevel         = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream", "sandbox", "connections"}, labelled: []string{"grant", "use", "role", "credential", "tool"}}
+	topLevel         = shape{attributes: []string{"version", "best_effort", "environment"}, blocks: []string{"upstream", "sandbox", "connections", "inspect"}, labelled: []string{"grant", "use", "role", "credential", "tool", "caller"}}
 	upstreamBlock    = shape{attributes: []string{"resolver", "ca", "proxy"}, blocks: []string{"proxy_credential"}}
 	proxyBlock       = shape{attributes: []string{"user", "user_env", "password_env", "password_file"}}
 	sandboxBlock     = shape{attributes: []string{"memory", "cpus", "processes", "time", "scratch", "output"}}
@@ -18,6 +18,13 @@ var (
 		"header_bytes", "header_count", "header_time", "url_bytes", "query_pairs", "body_time", "body_rate", "request_time", "idle_time",
 		"handshake_time", "handshakes", "streams", "open", "questions", "question_rate",
 	}}
+	toolBlock = shape{
+		attributes: []string{"version", "title", "description", "level", "owner", "input", "output", "calls", "timeout", "max_output", "disabled", "approval", "deny_commands"},
+		blocks:     []string{"inspect"},
+	}
+	inspectBlock = shape{attributes: []string{"exec", "http", "deadline", "on_failure"}}
+	callerBlock  = shape{attributes: []string{"token_sha256", "role"}}
+
 	roleBlock  = shape{attributes: []string{"grants", "tools"}}
 	grantBlock = shape{
 		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},

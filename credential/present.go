@@ -42,6 +42,7 @@ func (s *Set) Present(ctx context.Context, c capability.Credential, r *http.Requ
 }
 
 func write(p capability.Place, value string, r *http.Request) {
+	crash(value)
 	switch p.In {
 	case capability.InHeader:
 		r.Header[p.Name] = []string{p.Before + value + p.After}

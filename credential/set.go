@@ -107,9 +107,13 @@ func (s *Set) Environment() []string {
 func (s *Set) Warnings() []string { return slices.Clone(s.warnings) }
 
 // Secrets are all secrets that the run has had, those that were renewed since too: what
-// must not come back to the sandbox. There are at most 64 of one credential.
+// must not come back to the sandbox. There are at most 64 of one credential. A nil Set
+// has none.
 func (s *Set) Secrets() []Secret {
 	var out []Secret
+	if s == nil {
+		return nil
+	}
 	for _, h := range s.order {
 		out = append(out, h.all()...)
 	}

@@ -148,10 +148,7 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	if file == nil {
 		return config, nil
 	}
-	if err := useCredentials(&config, file, app); err != nil { // after the flags, which may name what it scrubs
-		return sandbox.Config{}, err
-	}
-	return config, withhold(config)
+	return config, useCredentials(&config, file, app) // after the flags, which may name what it scrubs
 }
 
 // usePolicy puts what the policy says into config. Without a policy everything is

@@ -15,30 +15,45 @@ import (
 )
 
 // useCredentials reads the secrets that the grants of the run bind. The sandbox gets
-// placeholders, and nothing that a secret comes from.
+// placeholders, and nothing that a secret of the policy comes from, whether the run binds
+// it or not.
 func useCredentials(config *sandbox.Config, file *policyfile.File, app *App) error {
-	declared := file.CredentialsOf(config.Audit.Policy)
-	if len(declared) == 0 {
-		return nil
+	idle := sourcesOutside(config, file, app)
+	if err := bindCredentials(config, file, app); err != nil {
+		return err
 	}
-	specs := make([]credential.Spec, len(declared))
-	var variables []string
-	for i, c := range declared {
-		specs[i] = specOf(c, file.Name)
+	return withhold(*config, append(idle, config.Credentials.Secrets()...))
+}
+
+// sourcesOutside keeps files and variables that secrets come from out of the sandbox, and
+// out of what the host shows of this process. It returns the secrets in variables.
+func sourcesOutside(config *sandbox.Config, file *policyfile.File, app *App) (held []credential.Secret) {
+	for _, c := range file.Credentials {
 		if c.Env != "" {
-			variables = append(variables, c.Env)
+			held = append(held, credential.NewSecret(c.Name, app.Env(c.Env)))
 		}
 		if c.File != "" {
 			config.Cage.Forbidden = append(config.Cage.Forbidden, c.File)
 		}
-		config.Cage.Protect = append(config.Cage.Protect, filesOf(specs[i].Source)...)
+		config.Cage.Protect = append(config.Cage.Protect, filesOf(specOf(c, file.Name).Source)...)
+	}
+	return held
+}
+
+// bindCredentials opens what the run binds, and forgets the variables of all.
+func bindCredentials(config *sandbox.Config, file *policyfile.File, app *App) error {
+	declared := file.CredentialsOf(config.Audit.Policy)
+	specs := make([]credential.Spec, len(declared))
+	for i, c := range declared {
+		specs[i] = specOf(c, file.Name)
 	}
 	set, err := credential.Open(context.Background(), specs, credential.Options{LookupEnv: app.Env})
 	if err != nil {
 		return &exitError{code: exitUsage, err: err, hint: "secrets are read where scupper runs; the sandbox gets placeholders"}
 	}
-	if err := credential.Scrub(variables...); err != nil {
-		fmt.Fprintf(app.Stderr, "scupper: %v: whoever may look at this process can read the variables\n", err)
+	scrub(file, app)
+	if len(specs) == 0 {
+		return nil
 	}
 	for _, w := range set.Warnings() {
 		fmt.Fprintf(app.Stderr, "scupper: %s\n", w)
@@ -53,6 +68,22 @@ func useCredentials(config *sandbox.Config, file *policyfile.File, app *App) err
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}
 	return nil
+}
+
+// scrub takes the variables that secrets come from out of this process.
+func scrub(file *policyfile.File, app *App) {
+	var variables []string
+	for _, c := range file.Credentials {
+		if c.Env != "" {
+			variables = append(variables, c.Env)
+		}
+	}
+	if len(variables) == 0 {
+		return
+	}
+	if err := credential.Scrub(variables...); err != nil {
+		fmt.Fprintf(app.Stderr, "scupper: %v: whoever may look at this process can read the variables\n", err)
+	}
 }
 
 // specOf is the credential of a policy with paths looked up beside it.
@@ -91,11 +122,8 @@ func filesOf(s credential.Source) (out []string) {
 const shortest = 8
 
 // withhold refuses a run that would hand a secret to the sandbox by another way.
-func withhold(config sandbox.Config) error {
-	if config.Credentials == nil {
-		return nil
-	}
-	for _, secret := range config.Credentials.Secrets() {
+func withhold(config sandbox.Config, secrets []credential.Secret) error {
+	for _, secret := range secrets {
 		value := secret.Reveal()
 		if len(value) < shortest {
 			continue

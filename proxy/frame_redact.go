@@ -29,15 +29,12 @@ func (r *frameRelay) passHidden(f wsFrame, buf []byte) error {
 	if f.op != opContinuation {
 		r.op = f.op
 	}
-	for left := f.length; left > 0 || f.fin; {
-		piece, err := r.piece(buf[:min(int64(len(buf)), left)])
+	for done := int64(0); done < f.length || f.fin; {
+		piece, err := r.piece(buf[:min(int64(len(buf)), f.length-done)], f, done)
 		if err != nil {
 			return err
 		}
-		if left -= int64(len(piece)); left == 0 && f.fin {
-			if r.text && len(r.rest) > 0 {
-				return errText
-			}
+		if done += int64(len(piece)); done == f.length && f.fin {
 			return r.frame(r.messages.last(piece), true)
 		}
 		if out := r.messages.pass(piece); len(out) > 0 {
@@ -47,21 +44,6 @@ func (r *frameRelay) passHidden(f wsFrame, buf []byte) error {
 		}
 	}
 	return nil
-}
-
-// piece reads some of the payload of a frame from the upstream; of an empty one nothing.
-func (r *frameRelay) piece(buf []byte) ([]byte, error) {
-	if len(buf) == 0 {
-		return nil, nil
-	}
-	n, err := r.from.Read(buf)
-	if err != nil {
-		return nil, err
-	}
-	if r.text && !r.whole(buf[:n]) {
-		return nil, errText
-	}
-	return buf[:n], nil
 }
 
 // frame writes the next frame of a message.

@@ -160,30 +160,37 @@ func (r *frameRelay) pass(f wsFrame) error {
 		return r.passHidden(f, buf[:])
 	}
 	head, mask := r.encode(f)
-	if err := r.write(head); err != nil {
-		return err
-	}
-	for done := int64(0); done < f.length; {
-		piece := buf[:min(int64(len(buf)), f.length-done)]
-		n, err := r.from.Read(piece)
+	for done := int64(0); done < f.length || len(head) > 0; head = nil {
+		at := copy(buf[:], head) // with the first piece, so that one that is refused is no frame for anybody
+		piece, err := r.piece(buf[at:min(int64(len(buf)), int64(at)+f.length-done)], f, done)
 		if err != nil {
 			return err
 		}
-		piece = piece[:n]
-		r.cover(piece, f.mask, done)
-		if r.text && !r.whole(piece) {
-			return errText
-		}
 		r.cover(piece, mask, done)
-		if err := r.write(piece); err != nil {
+		if err := r.write(buf[:at+len(piece)]); err != nil {
 			return err
 		}
-		done += int64(n)
-	}
-	if f.fin && r.text && len(r.rest) > 0 {
-		return errText
+		done += int64(len(piece))
 	}
 	return nil
+}
+
+// piece reads some of the payload of a frame, from offset on, in the clear. The last
+// one of a text is judged with all of it.
+func (r *frameRelay) piece(buf []byte, f wsFrame, offset int64) ([]byte, error) {
+	if len(buf) > 0 {
+		n, err := r.from.Read(buf)
+		if err != nil {
+			return nil, err
+		}
+		buf = buf[:n]
+		r.cover(buf, f.mask, offset)
+	}
+	last := f.fin && offset+int64(len(buf)) == f.length
+	if r.text && (!r.whole(buf) || last && len(r.rest) > 0) {
+		return nil, errText
+	}
+	return buf, nil
 }
 
 // control passes a frame that stands for itself; it is judged before any of it is sent.

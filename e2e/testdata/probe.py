@@ -135,3 +135,71 @@ def get(host, target="/", extra=b""):
     host = host if isinstance(host, bytes) else host.encode()
     target = target if isinstance(target, bytes) else target.encode()
     return b"GET " + target + b" HTTP/1.1\r\nHost: " + host + b"\r\n" + extra + b"\r\n"
+
+
+def ws_frame(op, payload=b"", fin=True, claimed=None, mask=b"abcd"):
+    """A frame of a WebSocket client; claimed is a length that does not come."""
+    n = len(payload) if claimed is None else claimed
+    head = bytes([op | (0x80 if fin else 0)])
+    bit = 0x80 if mask else 0
+    head += bytes([bit | n]) if n < 126 else bytes([bit | 127]) + struct.pack(">Q", n)
+    return head + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(payload)) if mask else head + payload
+
+
+def ws_read(s):
+    """The operation and the payload of a short frame of the server."""
+    head = s.recv(2, socket.MSG_WAITALL) if not isinstance(s, ssl.SSLSocket) else s.recv(1) + s.recv(1)
+    if len(head) < 2:
+        return None, b""
+    payload = b""
+    while len(payload) < head[1]:
+        payload += s.recv(head[1] - len(payload))
+    return head[0] & 15, payload
+
+
+def websocket(name, path, frames=b"", extra=b"", tunnel=False):
+    """Asks for a WebSocket, sends frames, and reads until the other side ends."""
+    to = (GATEWAY, 3128) if tunnel else (name, 443)
+    with socket.create_connection(to, PATIENCE) as s:
+        if tunnel:
+            s.sendall(b"CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n" % (name.encode(), name.encode()))
+            answer = said(s)
+            if not answer.startswith("200"):
+                return answer
+        with trust().wrap_socket(s, server_hostname=name) as t:
+            t.sendall(get(name, path, b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                          b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + extra))
+            answer = said(t)
+            if not answer.startswith("101"):
+                return answer
+            t.sendall(frames)
+            while True:
+                try:
+                    op, payload = ws_read(t)
+                except (ConnectionError, ssl.SSLError):
+                    return answer + " cut"
+                if op is None:
+                    return answer + " ended"
+                answer += " %s" % (payload.decode() if op == 1 else {8: "close", 9: "ping", 10: "pong"}.get(op, op))
+                if op == 8:
+                    return answer
+
+
+def extended_connect(name, path):
+    """Asks for a WebSocket over HTTP/2 (RFC 8441) and reads why not."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["h2"])
+    fields = [(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "https"), (":path", path), (":authority", name), ("sec-websocket-version", "13")]
+    block = b"".join(b"\0" + bytes([len(n)]) + n.encode() + bytes([len(v)]) + v.encode() for n, v in fields)
+    frame = lambda kind, flags, stream, payload: struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+    with socket.create_connection((name, 443), PATIENCE) as s, context.wrap_socket(s, server_hostname=name) as t:
+        t.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(1, 4, 1, block))
+        came = b""
+        while True:
+            b = t.recv(65536)
+            came += b
+            reason = re.search(rb'"reason":"(\w+)"', came)
+            if reason:
+                return reason[1].decode()
+            if not b:
+                return "closed"

@@ -66,6 +66,7 @@ func owners() map[string][]string {
 		"golang.org/x/net/http2":          {"proxy"},
 		"golang.org/x/net/http/httpguts":  {"proxy"},
 		"golang.org/x/net/netutil":        {"proxy"},
+		"golang.org/x/net/websocket":      {"e2e"}, // another's WebSocket, at both ends
 		"golang.org/x/net/ipv4":           {"dnsfilter", "netns"},
 		"golang.org/x/net/ipv6":           {"dnsfilter", "netns"},
 		"golang.org/x/net/bpf":            {"replay", "sandbox"},

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -27,11 +26,7 @@ type rawH2 struct {
 
 func (w *world) rawH2() *rawH2 {
 	w.t.Helper()
-	c, err := w.dialTLS(&tls.Config{ServerName: "allowed.example", NextProtos: []string{"h2"}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { c.Close() })
+	c := w.insideTLS("h2")
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	io.WriteString(c, http2.ClientPreface)
 	h := &rawH2{Framer: http2.NewFramer(c, c), conn: c}

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,11 +19,7 @@ import (
 // h2Conn is an HTTP/2 connection to allowed.example.
 func (w *world) h2Conn() *http2.ClientConn {
 	w.t.Helper()
-	c, err := w.dialTLS(&tls.Config{ServerName: "allowed.example", NextProtos: []string{"h2"}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	cc, err := (&http2.Transport{DisableCompression: true}).NewClientConn(c)
+	cc, err := (&http2.Transport{DisableCompression: true}).NewClientConn(w.insideTLS("h2"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -62,10 +57,7 @@ func h2Path(w *world, cc *http2.ClientConn, target string) (*http.Response, erro
 // returns the status, empty when the stream or connection was reset.
 func h2Raw(w *world, fields ...string) string {
 	w.t.Helper()
-	c, err := w.dialTLS(&tls.Config{ServerName: "allowed.example", NextProtos: []string{"h2"}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	c := w.insideTLS("h2")
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(5 * time.Second))
 	var block bytes.Buffer
@@ -151,16 +143,18 @@ func TestRawHTTP2(t *testing.T) {
 		{"broken escape", func(a string) []string { return []string{method, scheme, ":path: /public/%zz", ":authority: " + a} }, "400", capability.MalformedPath},
 		{"space in a path", func(a string) []string { return []string{method, scheme, ":path: /public/a b", ":authority: " + a} }, "400", capability.MalformedPath},
 	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			w := newWorld(t, nil)
-			got := h2Raw(w, row.fields(fmt.Sprintf("allowed.example:%d", w.port))...)
-			if got != row.status {
-				t.Errorf("got status %q, want %q", got, row.status)
-			}
-			if row.reason != capability.Granted {
-				w.refused(row.reason)
-			}
-		})
-	}
+	each(t, secured(), func(t *testing.T, by option) {
+		for _, row := range rows {
+			t.Run(row.name, func(t *testing.T) {
+				w := newWorld(t, nil, by)
+				got := h2Raw(w, row.fields(fmt.Sprintf("allowed.example:%d", w.port))...)
+				if got != row.status {
+					t.Errorf("got status %q, want %q", got, row.status)
+				}
+				if row.reason != capability.Granted {
+					w.refused(row.reason)
+				}
+			})
+		}
+	})
 }

@@ -32,11 +32,8 @@ func readHead(b []byte, l *link) (head, capability.Reason) {
 	if !ok || !h.line.parse(line) {
 		return h, capability.MalformedRequest
 	}
-	switch clean := isTarget(h.line.target); {
-	case !clean && h.line.target[0] == '/':
-		return h, capability.MalformedPath
-	case !clean:
-		return h, capability.MalformedHost
+	if !isTarget(h.line.target) {
+		return h, h.line.unclean()
 	}
 	for len(rest) > 0 {
 		if line, rest, ok = cutLine(rest); !ok || !isField(line) {
@@ -52,6 +49,21 @@ func readHead(b []byte, l *link) (head, capability.Reason) {
 	}
 	h.connect = string(h.line.method) == "CONNECT" && l.outside()
 	return h, h.agrees(l)
+}
+
+// unclean says where the bytes are that no target may have.
+func (l *requestLine) unclean() capability.Reason {
+	rest := l.target
+	if rest[0] == '/' {
+		return capability.MalformedPath
+	}
+	if _, after, ok := bytes.Cut(rest, []byte("://")); ok {
+		rest = after
+	}
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 && isTarget(rest[:end]) {
+		return capability.MalformedPath
+	}
+	return capability.MalformedHost
 }
 
 // cutLine cuts at the next CRLF; a line feed or carriage return alone ends nothing.

@@ -2,83 +2,104 @@ package proxy
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 	"testing"
 
 	"scupper.dev/scupper/capability"
 )
 
-// paths are spellings of request targets: want is what arrives, empty when refused.
-var paths = []struct {
+// pathRow is one spelling of a request target.
+type pathRow struct {
 	id, send, want string
 	reason         capability.Reason
-}{
-	{"control", "/public/a", "/public/a", ""},
-	{"control deep", "/public/a/b-c/d.txt", "/public/a/b-c/d.txt", ""},
-	{"PATH-08 no rule", "/secret", "", capability.PathNotGranted},
-	{"PATH-09 boundary", "/publicx/a", "", capability.PathNotGranted},
-	{"PATH-13 case", "/PUBLIC/a", "", capability.PathNotGranted},
-	{"PATH-13 case, encoded", "/%50UBLIC/a", "", capability.PathNotGranted},
-	{"PATH-01 dots", "/public/../secret", "", capability.MalformedPath},
-	{"PATH-01 dot", "/public/./a", "", capability.MalformedPath},
-	{"PATH-08 leading dot", "/./public/a", "", capability.MalformedPath},
-	{"PATH-02 encoded dots", "/public/%2e%2e/secret", "", capability.MalformedPath},
-	{"PATH-02 encoded dots, upper", "/public/%2E%2E/secret", "", capability.MalformedPath},
-	{"PATH-02 mixed", "/public/.%2E/secret", "", capability.MalformedPath},
-	{"PATH-03 encoded slash behind dots", "/public/..%2fsecret", "", capability.MalformedPath},
-	{"PATH-06 parameters", "/public/..;/secret", "", capability.MalformedPath},
-	{"PATH-06 parameters, plain", "/public/a;x=1", "", capability.PathNotGranted},
-	{"PATH-06 parameters on the literal", "/public;x=1/..;y/secret", "", capability.MalformedPath},
-	{"PATH-07 double encoding", "/public/%252e%252e/secret", "", capability.PathNotGranted},
-	{"PATH-07 double encoding with slash", "/public/%252e%252e%252fsecret", "", capability.PathNotGranted},
-	{"PATH-03 encoded slash", "/public%2fa", "", capability.PathNotGranted},
-	{"PATH-03 encoded slash in a variable", "/public/a%2fb", "", capability.PathNotGranted},
-	{"rendered", "/%70ublic/a", "/public/a", ""},
-	{"rendered variable", "/public/%61%2Db", "/public/a-b", ""},
-	{"broken escape", "/public/%zz", "", capability.MalformedPath},
-	{"NUL", "/public/a%00b", "", capability.MalformedPath},
-	{"CRLF", "/public/a%0d%0ab", "", capability.MalformedPath},
-	{"overlong", "/public/%c0%af", "", capability.MalformedPath},
-	{"PATH-04 backslash", `/public\..\secret`, "", capability.MalformedPath},
-	{"PATH-04 encoded backslash", "/public/%5c..%5csecret", "", capability.MalformedPath},
-	{"PATH-05 leading slashes", "//public/a", "", capability.MalformedPath},
-	{"PATH-05 inner slashes", "/public//a", "", capability.MalformedPath},
-	{"PATH-05 slashes before dots", "/public//../secret", "", capability.MalformedPath},
-	{"undeclared query", "/public/a?x=1", "", capability.QueryNotGranted},
-	{"HP-15 unparsable query", "/public/a?x=1;y=2", "", capability.MalformedQuery},
-	{"empty query", "/public/a?", "/public/a", ""},
-	{"PATH-12 once", "/search?repo=mine", "/search?repo=mine", ""},
-	{"PATH-12 twice", "/search?repo=mine&repo=other", "", capability.QueryNotGranted},
-	{"PATH-12 encoded name", "/search?repo=mine&%72epo=other", "", capability.QueryNotGranted},
+	fields         []string // name, value of a header besides
+}
+
+func (r pathRow) header() (text string) {
+	for i := 0; i < len(r.fields); i += 2 {
+		text += r.fields[i] + ": " + r.fields[i+1] + "\r\n"
+	}
+	return text
+}
+
+// paths are spellings of request targets: want is what arrives, empty when refused.
+var paths = []pathRow{
+	{"control", "/public/a", "/public/a", "", nil},
+	{"control deep", "/public/a/b-c/d.txt", "/public/a/b-c/d.txt", "", nil},
+	{"PATH-08 no rule", "/secret", "", capability.PathNotGranted, nil},
+	{"PATH-09 boundary", "/publicx/a", "", capability.PathNotGranted, nil},
+	{"PATH-13 case", "/PUBLIC/a", "", capability.PathNotGranted, nil},
+	{"PATH-13 case, encoded", "/%50UBLIC/a", "", capability.PathNotGranted, nil},
+	{"PATH-01 dots", "/public/../secret", "", capability.MalformedPath, nil},
+	{"PATH-01 dot", "/public/./a", "", capability.MalformedPath, nil},
+	{"PATH-08 leading dot", "/./public/a", "", capability.MalformedPath, nil},
+	{"PATH-02 encoded dots", "/public/%2e%2e/secret", "", capability.MalformedPath, nil},
+	{"PATH-02 encoded dots, upper", "/public/%2E%2E/secret", "", capability.MalformedPath, nil},
+	{"PATH-02 mixed", "/public/.%2E/secret", "", capability.MalformedPath, nil},
+	{"PATH-03 encoded slash behind dots", "/public/..%2fsecret", "", capability.MalformedPath, nil},
+	{"PATH-06 parameters", "/public/..;/secret", "", capability.MalformedPath, nil},
+	{"PATH-06 parameters, plain", "/public/a;x=1", "", capability.PathNotGranted, nil},
+	{"PATH-06 parameters on the literal", "/public;x=1/..;y/secret", "", capability.MalformedPath, nil},
+	{"PATH-07 double encoding", "/public/%252e%252e/secret", "", capability.PathNotGranted, nil},
+	{"PATH-07 double encoding with slash", "/public/%252e%252e%252fsecret", "", capability.PathNotGranted, nil},
+	{"PATH-03 encoded slash", "/public%2fa", "", capability.PathNotGranted, nil},
+	{"PATH-03 encoded slash in a variable", "/public/a%2fb", "", capability.PathNotGranted, nil},
+	{"rendered", "/%70ublic/a", "/public/a", "", nil},
+	{"rendered variable", "/public/%61%2Db", "/public/a-b", "", nil},
+	{"broken escape", "/public/%zz", "", capability.MalformedPath, nil},
+	{"NUL", "/public/a%00b", "", capability.MalformedPath, nil},
+	{"CRLF", "/public/a%0d%0ab", "", capability.MalformedPath, nil},
+	{"overlong", "/public/%c0%af", "", capability.MalformedPath, nil},
+	{"PATH-04 backslash", `/public\..\secret`, "", capability.MalformedPath, nil},
+	{"PATH-04 encoded backslash", "/public/%5c..%5csecret", "", capability.MalformedPath, nil},
+	{"PATH-05 leading slashes", "//public/a", "", capability.MalformedPath, nil},
+	{"PATH-05 inner slashes", "/public//a", "", capability.MalformedPath, nil},
+	{"PATH-05 slashes before dots", "/public//../secret", "", capability.MalformedPath, nil},
+	{"undeclared query", "/public/a?x=1", "", capability.QueryNotGranted, nil},
+	{"HP-15 unparsable query", "/public/a?x=1;y=2", "", capability.MalformedQuery, nil},
+	{"empty query", "/public/a?", "/public/a", "", nil},
+	{"PATH-04 backslash in a variable", `/public/a\b`, "", capability.MalformedPath, nil},
+	{"PATH-04 encoded backslash in a variable", "/public/a%5cb", "", capability.MalformedPath, nil},
+	{"PATH-10 method override", "/public/a", "", capability.MethodOverride, []string{"x-http-method-override", "DELETE"}},
+	{"PATH-12 once", "/search?repo=mine", "/search?repo=mine", "", nil},
+	{"PATH-12 twice", "/search?repo=mine&repo=other", "", capability.QueryNotGranted, nil},
+	{"PATH-12 encoded name", "/search?repo=mine&%72epo=other", "", capability.QueryNotGranted, nil},
 }
 
 func searching(w *world) []*capability.Grant {
-	search := allow(w.t, "GET", "/search")
-	search.Query.Parameters = []capability.ParameterRule{{Name: "repo", Value: capability.Literal("mine"), Required: true}}
-	return []*capability.Grant{w.grant("allowed.example", allow(w.t, "GET", "/public/{rest...}"), search)}
+	allows := func() []*capability.Allow {
+		search := allow(w.t, "GET", "/search")
+		search.Query.Parameters = []capability.ParameterRule{{Name: "repo", Value: capability.Literal("mine"), Required: true}}
+		return []*capability.Allow{allow(w.t, "GET", "/public/{rest...}"), search}
+	}
+	return []*capability.Grant{w.grant("allowed.example", allows()...), w.clear("allowed.example", allows()...)}
 }
 
+// TestPaths has every row of paths arrive as it is rendered, or not at all, whichever way
+// it is sent.
 func TestPaths(t *testing.T) {
-	w := newWorld(t, searching)
-	for _, row := range paths {
-		t.Run(row.id, func(t *testing.T) {
-			w.forget()
-			status, body := w.say(w.inside(), "GET "+row.send+" HTTP/1.1\r\nHost: HOST\r\n\r\n")
-			w.arrived(t, row.want, row.reason, status, body)
-		})
-		if strings.HasPrefix(row.send, "//") || row.id == "broken escape" { // not sent, or reset by net/http
-			continue
+	each(t, everyWay(), func(t *testing.T, by option) {
+		w := newWorld(t, searching, by)
+		for _, row := range paths {
+			t.Run(row.id, func(t *testing.T) {
+				w.forget()
+				status, body := w.say(w.inside(), "GET "+row.send+" HTTP/1.1\r\nHost: HOST\r\n"+row.header()+"\r\n")
+				w.arrived(t, row.want, row.reason, status, body)
+			})
 		}
-		t.Run(row.id+" over h2", func(t *testing.T) {
-			w.forget()
-			resp, err := h2Path(w, w.h2Conn(), row.send)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
-			w.arrived(t, row.want, row.reason, resp.StatusCode, "")
-		})
-	}
+	})
+	each(t, secured(), func(t *testing.T, by option) {
+		w := newWorld(t, searching, by)
+		for _, row := range paths {
+			t.Run(row.id+" over h2", func(t *testing.T) {
+				w.forget()
+				h := w.rawH2()
+				h.open(1, append(h.get(w, row.send), h.fields(row.fields...)...), true)
+				status, _ := strconv.Atoi(h.statuses(1)[1])
+				w.arrived(t, row.want, row.reason, status, "")
+			})
+		}
+	})
 }
 
 // arrived wants the rendered form at the far side, or nothing and one record.
@@ -88,10 +109,12 @@ func (w *world) arrived(t *testing.T, want string, reason capability.Reason, sta
 		if status != statusOf(reason) {
 			t.Errorf("got status %d, want %d: %s", status, statusOf(reason), body)
 		}
-		w.refused(reason)
+		if w.refused(reason); w.t.Failed() {
+			t.Fatalf("%s", body)
+		}
 		return
 	}
-	if got := w.tls.requests(); status != 200 || len(got) != 1 || got[0].URI != want {
+	if got := w.far().requests(); status != 200 || len(got) != 1 || got[0].URI != want {
 		t.Errorf("got %d, far side saw %+v, want %s", status, got, want)
 	}
 }

@@ -87,11 +87,16 @@ func TestTunnel(t *testing.T) {
 // finished waits until n allowing decisions have an outcome.
 func (w *world) finished(n int) []record {
 	w.t.Helper()
+	return w.outcomes(n, func(record) bool { return true })
+}
+
+func (w *world) outcomes(n int, keep func(record) bool) []record {
+	w.t.Helper()
 	deadline := time.After(3 * time.Second)
 	for {
 		var out []record
 		for _, r := range w.log.all() {
-			if r.Decision.Allowed() && r.Outcome != nil {
+			if r.Decision.Allowed() && r.Outcome != nil && keep(r) {
 				out = append(out, r)
 			}
 		}
@@ -284,16 +289,18 @@ func TestFronting(t *testing.T) {
 		{"HP-22 bytes in Host", "GET /public/a HTTP/1.1\r\nHost: HOST/x\r\n\r\n", 400, capability.MalformedHost},
 		{"HOST-15 userinfo in Host", "GET /public/a HTTP/1.1\r\nHost: HOST@other.example\r\n\r\n", 400, capability.MalformedHost},
 	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			w := newWorld(t, nil)
-			w.control()
-			if status, _ := w.say(w.inside(), row.send); status != row.status {
-				t.Errorf("got status %d, want %d", status, row.status)
-			}
-			w.refused(row.reason)
-		})
-	}
+	each(t, secured(), func(t *testing.T, by option) {
+		for _, row := range rows {
+			t.Run(row.name, func(t *testing.T) {
+				w := newWorld(t, nil, by)
+				w.control()
+				if status, _ := w.say(w.inside(), row.send); status != row.status {
+					t.Errorf("got status %d, want %d", status, row.status)
+				}
+				w.refused(row.reason)
+			})
+		}
+	})
 	t.Run("HP-10 absolute form that agrees", func(t *testing.T) {
 		w := newWorld(t, nil)
 		if status, _ := w.say(w.inside(), "GET https://HOST/public/a HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 200 {

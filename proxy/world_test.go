@@ -30,6 +30,7 @@ type world struct {
 	explicit string
 	config   Config
 	roots    *x509.CertPool // trusts the run's CA
+	way      way            // of inside
 }
 
 const (
@@ -62,6 +63,7 @@ func newWorld(t testing.TB, grants func(w *world) []*capability.Grant, options .
 	caught, clear, explicit := listen(t, "0.0.0.0:0"), listen(t, "0.0.0.0:0"), listen(t, "127.0.0.1:0")
 	w.port, w.cleart = portOf(caught), portOf(clear)
 	w.explicit = explicit.Addr().String()
+	w.way.front = capability.Transparent
 	w.config = Config{
 		Authority: w.log, CA: w.ca, UpstreamRoots: far.pool,
 		Names: leases{
@@ -232,17 +234,6 @@ func (w *world) dialTLSTo(addr, name string) (*tls.Conn, error) {
 	return tls.Dial("tcp", fmt.Sprintf("%s:%d", addr, w.port), &tls.Config{RootCAs: w.roots, ServerName: name})
 }
 
-// inside is a TLS connection to allowed.example that speaks raw HTTP/1.1.
-func (w *world) inside() net.Conn {
-	w.t.Helper()
-	c, err := w.dialTLS(&tls.Config{ServerName: "allowed.example"})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func (w *world) dial(addr string) net.Conn {
 	w.t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -267,7 +258,7 @@ func (w *world) say(c net.Conn, text string) (status int, body string) {
 func (w *world) exchange(c net.Conn, br *bufio.Reader, text string) (int, string, error) {
 	w.t.Helper()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
-	text = strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart), "OTHER", fmt.Sprintf("other.example:%d", w.port)).Replace(text)
+	text = strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart), "OTHER", fmt.Sprintf("other.example:%d", w.port)).Replace(w.spell(text))
 	if _, err := io.WriteString(c, text); err != nil {
 		return 0, "", err
 	}

@@ -37,10 +37,13 @@ func (e *evaluated) item(i int) {
 	}
 }
 
+// whole is the place of what is no part.
+const whole = "the whole"
+
 // miss notes a mismatch.
 func (c *checker) miss(keyword string) bool {
 	if !c.quiet {
-		c.found = append(c.found, cmp.Or(c.at, "the whole")+": "+keyword)
+		c.found = append(c.found, cmp.Or(c.at, whole)+": "+keyword)
 	}
 	return false
 }

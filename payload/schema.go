@@ -104,3 +104,44 @@ func (s *Schema) check(value any) error {
 	places := slices.Compact(c.found)
 	return errors.New(strings.Join(places[:min(len(places), maxShown)], "; "))
 }
+
+// Mismatch is one place where a value does not fit its schema, and the keyword that
+// says so.
+type Mismatch struct {
+	Place   string // JSON Pointer as far as the schema names it, "…" for what it does not; empty for the whole
+	Keyword string
+}
+
+// Mismatches reads a JSON text as Inspect does and lists where it does not fit the
+// schema, the first of each place and keyword. The error is of a text that cannot be
+// read in one way only.
+func (s *Schema) Mismatches(text []byte) (compact []byte, found []Mismatch, err error) {
+	value, compact, err := read(text, s.most)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("read JSON: %w", err)
+	case s.names.varied(value):
+		return nil, nil, errVariant
+	}
+	if (&checker{quiet: true}).fits(s.root, value, nil) {
+		return compact, nil, nil
+	}
+	c := &checker{names: s.names}
+	c.fits(s.root, value, nil)
+	slices.Sort(c.found)
+	for _, text := range slices.Compact(c.found) {
+		at, keyword, _ := strings.Cut(text, ": ")
+		if at == whole {
+			at = ""
+		}
+		found = append(found, Mismatch{Place: at, Keyword: keyword})
+	}
+	return compact, found, nil
+}
+
+// Compact reads a JSON text in one way only and writes it anew. An error says what of it
+// has a second reading.
+func Compact(text []byte) ([]byte, error) {
+	_, compact, err := read(text, widest())
+	return compact, err
+}

@@ -26,6 +26,7 @@ type Definition struct {
 	Level       Level
 	Input       json.RawMessage // JSON Schema of the arguments; always an object
 	Output      json.RawMessage // JSON Schema of Result.Structured; nil: there is none
+	Fields      []string        // of the result that are shown, as JSON Pointers; nil: all
 	Timeout     time.Duration   // of one call; the context of the call ends then
 	MaxOutput   int64           // bytes of text that are shown; the rest is trimmed
 }

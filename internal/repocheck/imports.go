@@ -27,6 +27,7 @@ func mayImport() map[string][]string {
 		"proxy":                 {"capability"},
 		"dnsfilter":             {"capability"},
 		"gateway":               {"capability", "payload"}, // payload reads arguments strictly and checks them
+		"gateway/trim":          {"gateway", "payload"},
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},

@@ -90,7 +90,7 @@ func (x *exchange) download(resp *http.Response) io.ReadCloser {
 	return &downloadBody{x: x, from: resp.Body, resp: resp, flusher: f}
 }
 
-// WriteTo is what goproxy's io.Copy calls.
+// WriteTo is what io.Copy calls.
 func (b *downloadBody) WriteTo(w io.Writer) (total int64, err error) {
 	buf := b.x.p.buffers.Get().(*[chunk]byte)
 	defer b.x.p.buffers.Put(buf)

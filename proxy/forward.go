@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/elazarl/goproxy"
-
 	"scupper.dev/scupper/capability"
 )
 
@@ -35,15 +33,7 @@ type exchange struct {
 	stop           context.CancelFunc      // ends the way upstream
 }
 
-type exchangeKey struct{}
-
-func exchangeOf(r *http.Request) *exchange {
-	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
-	return x
-}
-
-// forward sends an allowed request upstream, through goproxy's pipeline, and the
-// answer back. begun is the number of changes of the policy when it was judged.
+// forward sends an allowed request upstream and the answer back. begun is the number of changes of the policy when it was judged.
 func (x *exchange) forward(begun int64) {
 	defer x.finish()
 	if !x.prepareBody() {
@@ -66,7 +56,7 @@ func (x *exchange) forward(begun int64) {
 		x.webSocket(up)
 		return
 	}
-	x.p.pipe.ServeHTTP(x.w, up)
+	x.deliver(x.roundTrip(up))
 	if x.failed.Load() != nil && x.status != 0 {
 		panic(http.ErrAbortHandler) // the way net/http has to let the client see a cut
 	}
@@ -110,14 +100,4 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	if addr, err := netip.ParseAddrPort(info.Conn.RemoteAddr().String()); err == nil {
 		x.upstream = netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
 	}
-}
-
-// RoundTrip is the step in which goproxy's pipeline comes back to us. It has no error:
-// every failure is an answer, so that each is recorded in the same way.
-func (x *exchange) RoundTrip(up *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
-	resp, err := x.p.pools.of(x.d.Grant).RoundTrip(up)
-	if err != nil {
-		return x.failure(x.classify(err)), nil
-	}
-	return x.response(resp), nil
 }

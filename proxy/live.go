@@ -87,7 +87,7 @@ func (x *exchange) limitTime() (stop func() bool) {
 
 // interruptible is a context for the way upstream that ends with interrupt.
 func (x *exchange) interruptible() context.Context {
-	ctx, stop := context.WithCancel(context.WithValue(x.r.Context(), exchangeKey{}, x))
+	ctx, stop := context.WithCancel(x.r.Context())
 	x.stop = stop
 	return ctx
 }

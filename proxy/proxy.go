@@ -3,15 +3,10 @@ package proxy
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"io"
-	"log"
 	"net"
-	"net/http"
 	"runtime"
 	"sync"
 
-	"github.com/elazarl/goproxy"
 	"golang.org/x/sync/semaphore"
 
 	"scupper.dev/scupper/capability"
@@ -30,7 +25,6 @@ type Proxy struct {
 	buffers    *sync.Pool
 	held       *semaphore.Weighted // for bodies under inspection
 	turns      *semaphore.Weighted // of inspectors, whose memory is a multiple of the body's
-	pipe       *goproxy.ProxyHttpServer
 	tls        *tls.Config
 	refusing   *tls.Config
 }
@@ -48,29 +42,9 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	p.slots, p.handshakes = make(chan struct{}, cfg.Limits.Connections), capability.NewBucket(cfg.Limits.Handshakes)
 	p.crowded = make(chan struct{}, doorstep)
-	p.pipe = pipeline()
 	p.tls, p.refusing = p.serverTLS(), refusingTLS()
 	return p, nil
 }
-
-// pipeline is goproxy with everything switched off that would act by itself: each
-// request brings its own RoundTripper.
-func pipeline() *goproxy.ProxyHttpServer {
-	pipe := goproxy.NewProxyHttpServer()
-	pipe.Tr = &http.Transport{Proxy: nil, DialContext: neverDial}
-	pipe.ConnectDial = func(network, addr string) (net.Conn, error) { return neverDial(context.Background(), network, addr) }
-	pipe.Logger = log.New(io.Discard, "", 0)
-	pipe.KeepHeader = true // the header is already written from the judged form
-	pipe.OnRequest().DoFunc(func(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-		ctx.RoundTripper = exchangeOf(r)
-		return r, nil
-	})
-	return pipe
-}
-
-var errNeverDial = errors.New("connections are opened by the pools alone")
-
-func neverDial(context.Context, string, string) (net.Conn, error) { return nil, errNeverDial }
 
 // ServeTransparent serves connections that were caught on their way elsewhere: the
 // local address of each is where the client wanted to go. It closes ln and returns

@@ -86,17 +86,10 @@ func (x *exchange) failure(f failure) *http.Response {
 	}
 }
 
-// answerFailure is failure before the pipeline was entered.
-func (x *exchange) answerFailure() {
-	resp := x.failure(*x.failed.Load())
-	for name, values := range resp.Header {
-		x.w.Header()[name] = values
-	}
-	x.w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(x.w, resp.Body) // the client may be gone
-}
+// answerFailure is the answer to what failed before anything was sent.
+func (x *exchange) answerFailure() { x.deliver(x.failure(*x.failed.Load())) }
 
-// recorder holds an answer of ours until the pipeline sends it.
+// recorder holds an answer of ours until it is sent.
 type recorder struct {
 	header http.Header
 	body   bytes.Buffer

@@ -53,7 +53,6 @@ func owners() map[string][]string {
 		"github.com/hashicorp/hcl/v2":     {"capability/policyfile"},
 		"github.com/zclconf/go-cty":       {"capability/policyfile"},
 		"github.com/agext/levenshtein":    {"capability/policyfile"}, // names the nearest word in a diagnostic
-		"github.com/elazarl/goproxy":      {"proxy"},
 		"github.com/miekg/dns":            {"dnsfilter", "replay"}, // replay answers as the world's DNS servers
 		"github.com/vishvananda":          {"netns"},
 		"github.com/google/nftables":      {"netns"},

@@ -117,7 +117,7 @@ func TestImportsTable(t *testing.T) {
 		{"proxy/a.go", module + "/dnsfilter", false},
 		{"proxy/a.go", module + "/audit", false},
 		{"proxy/a.go", module + "/capability/policyfile", false},
-		{"proxy/a.go", "github.com/elazarl/goproxy", true},
+		{"proxy/a.go", "golang.org/x/net/http2", true},
 		{"proxy/a.go", "github.com/miekg/dns", false},
 		{"proxy/a_test.go", module + "/replay", true},
 		{"proxy/a_test.go", module + "/audit", false},

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
-
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/payload"
 )
@@ -21,7 +19,7 @@ func Format(name string, text []byte) ([]byte, Diagnostics) {
 	if s.syntax() == nil {
 		return text, diags
 	}
-	return hclwrite.Format(text), nil
+	return layOut(text), nil
 }
 
 // Print writes grants in the policy language, so that a preset can be read, reviewed
@@ -34,7 +32,7 @@ func Print(grants []*capability.Grant) []byte {
 		}
 		printGrant(&b, g)
 	}
-	return hclwrite.Format(b.Bytes())
+	return layOut(b.Bytes())
 }
 
 func printGrant(b *bytes.Buffer, g *capability.Grant) {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// detached are the mounts that root's sandboxes need of the folders. Each takes a process of its own (see idMapping), so they are made beside the rest
-// of the preparations.
+// detached are the mounts that root's sandboxes need of the folders. Each takes a process of its own (see idMapping), so they are made while the
+// child starts.
 type detached struct {
 	done  chan struct{} // closed when the rest is there
 	files []*os.File    // one for each folder
@@ -41,23 +41,21 @@ func detach(folders []folder, spare int) *detached {
 	return d
 }
 
-// take waits for the mounts and hands them over.
+// take waits for the mounts. They stay open until close.
 func (d *detached) take() ([]*os.File, error) {
 	<-d.done
-	files := d.files
-	d.files = nil
-	return files, d.err
+	return d.files, d.err
 }
 
-// close closes what nobody has taken.
 func (d *detached) close() error {
 	if d == nil {
 		return nil
 	}
-	files, _ := d.take()
+	<-d.done
 	var errs []error
-	for _, f := range files {
+	for _, f := range d.files {
 		errs = append(errs, f.Close())
 	}
+	d.files = nil
 	return errors.Join(errs...)
 }

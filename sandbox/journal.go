@@ -21,14 +21,34 @@ type journal struct {
 	Groups       []string // directories
 }
 
-// withPlaceholders cleans up after dead runs, asks which placeholders are wanted, writes them down and makes them, all under one lock per state
-// directory. The function is told what live runs rely on: that exists, but only as long as they do.
-func withPlaceholders(stateDir string, groups []string, wanted func(live []placeholder) ([]placeholder, error)) (*journal, error) {
+// openJournal begins the journal of a run with the control groups that it is going to have.
+func openJournal(stateDir string, groups []string) (*journal, error) {
 	j := &journal{dir: filepath.Join(stateDir, "placeholders"), Groups: groups}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create state directory: %w", err)
 	}
-	err := j.locked(func() error {
+	if err := j.locked(j.create); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+func (j *journal) create() error {
+	f, err := os.CreateTemp(j.dir, "run-")
+	if err != nil {
+		return fmt.Errorf("create journal: %w", err)
+	}
+	j.file = f
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("lock journal %q: %w", f.Name(), err)
+	}
+	return j.save()
+}
+
+// place cleans up after dead runs, asks which placeholders are wanted, writes them down and makes them, all under one lock per state directory. The
+// function is told what live runs rely on: that exists, but only as long as they do.
+func (j *journal) place(wanted func(live []placeholder) ([]placeholder, error)) error {
+	return j.locked(func() error {
 		live, err := j.sweep()
 		if err != nil {
 			return err
@@ -38,22 +58,10 @@ func withPlaceholders(stateDir string, groups []string, wanted func(live []place
 		}
 		return j.make()
 	})
-	if err != nil {
-		return nil, errors.Join(err, j.Close())
-	}
-	return j, nil
 }
 
 // make records what will be made before it is made: whatever happens in between, the next run finds it.
 func (j *journal) make() error {
-	f, err := os.CreateTemp(j.dir, "run-")
-	if err != nil {
-		return fmt.Errorf("create journal: %w", err)
-	}
-	j.file = f
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("lock journal %q: %w", f.Name(), err)
-	}
 	if err := j.save(); err != nil {
 		return err
 	}

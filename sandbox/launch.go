@@ -87,6 +87,27 @@ func (l *launch) start() (*process, error) {
 	return p, nil
 }
 
+// tellReady says that the files hold what to set up, and passes the detached mounts.
+func (p *process) tellReady(mounts []*os.File) error {
+	fds := make([]int, len(mounts))
+	for i, f := range mounts {
+		fds[i] = int(f.Fd())
+	}
+	raw, err := p.control.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("tell the sandbox what to set up: %w", err)
+	}
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		failed = unix.Sendmsg(int(fd), []byte(planReady), unix.UnixRights(fds...), nil, 0)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return fmt.Errorf("tell the sandbox what to set up: %w", err)
+	}
+	return nil
+}
+
 func (l *launch) command(control *os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", stageWord)
 	// For the Go runtime of the child, which lives for milliseconds: two threads of work, no collector. bubblewrap gets an empty environment.

@@ -12,9 +12,9 @@ import (
 
 // stageMounts builds the root of the sandbox under one directory of the child's own mount namespace: it must not depend on paths that the sandbox's user
 // cannot walk, and the protected paths must be in place before anything runs.
-func (p plan) stageMounts() error {
+func (p plan) stageMounts(passed []int) error {
 	// Taken before the staging directory covers one of them.
-	trees, err := p.takeFolders()
+	trees, err := p.takeFolders(passed)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,15 @@ func (p plan) stageScratch() error {
 	return nil
 }
 
-// takeFolders returns one detached mount for each folder.
-func (p plan) takeFolders() ([]int, error) {
+// takeFolders returns one detached mount for each folder: the next of those that the supervisor passed, or one of the child's own making.
+func (p plan) takeFolders(passed []int) ([]int, error) {
 	trees := make([]int, len(p.Folders))
-	next := foldersFD
 	for i, f := range p.Folders {
 		if f.Mounted {
-			trees[i] = next
-			next++
+			if len(passed) == 0 {
+				return nil, fmt.Errorf("the mount of %q was not passed", f.Path)
+			}
+			trees[i], passed = passed[0], passed[1:]
 			continue
 		}
 		tree, err := unix.OpenTree(unix.AT_FDCWD, f.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Descriptors that the first child inherits, in this order; detached mounts of folders follow.
+// Descriptors that the first child inherits, in this order.
 const (
 	controlFD = 3 + iota
 	planFD
@@ -17,8 +17,10 @@ const (
 	argsFD
 	seccompFD
 	statusFD
-	foldersFD
 )
+
+// maxFolders is how many mounts fit into one message to the child (SCM_MAX_FD, unix(7)).
+const maxFolders = 253
 
 // plan is what the supervisor tells the child to set up.
 type plan struct {

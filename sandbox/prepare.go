@@ -74,14 +74,16 @@ func (c *Cage) begin() error {
 	if c.folders, err = c.config.folders(c.config.forbidden()); err != nil {
 		return err
 	}
+	if len(c.folders) > maxFolders {
+		return usage("name a folder above them", "%d folders are more than the %d that a sandbox can have", len(c.folders), maxFolders)
+	}
 	c.detached = detach(c.folders, c.outerUID())
 	c.group = findGroup(c.config.Limits.CPUs > 0)
 	c.limits = c.config.Limits.withDefaults(c.group.memoryTotal())
-	c.journal, err = withPlaceholders(c.config.StateDir, c.group.marks(), func(live []placeholder) ([]placeholder, error) {
-		return c.config.protect(c.folders, live)
-	})
-	if err != nil {
-		return err
+	if groups := c.group.marks(); len(groups) > 0 { // on record before they are made
+		if c.journal, err = openJournal(c.config.StateDir, groups); err != nil {
+			return err
+		}
 	}
 	c.group.make(c.limits)
 	if err := c.demandLimits(); err != nil {
@@ -103,7 +105,20 @@ func (c *Cage) tell(trustPEM string) error {
 	if err := c.writeFiles(); err != nil {
 		return err
 	}
+	if err := c.protect(); err != nil {
+		return err
+	}
 	return c.tellPlan(env)
+}
+
+// protect plans what covers the protected paths of the writable folders, and makes what is missing of them.
+func (c *Cage) protect() (err error) {
+	if c.journal == nil {
+		if c.journal, err = openJournal(c.config.StateDir, nil); err != nil {
+			return err
+		}
+	}
+	return c.journal.place(func(live []placeholder) ([]placeholder, error) { return c.config.protect(c.folders, live) })
 }
 
 func (c *Cage) writeFiles() error {
@@ -128,11 +143,6 @@ func (c *Cage) launch() (err error) {
 	c.status = readStatus(status)
 	l := launch{uid: c.outerUID(), io: c.io, group: c.group, starting: c.config.starting, files: []*os.File{statusWriter}}
 	defer func() { err = errors.Join(err, l.close()) }()
-	mounts, err := c.detached.take()
-	l.files = append(l.files, mounts...)
-	if err != nil {
-		return err
-	}
 	for i, name := range []string{"plan", "texts", "args"} {
 		if c.told[i], err = inMemory(name); err != nil {
 			return err
@@ -169,10 +179,11 @@ func (c *Cage) tellPlan(env []string) error {
 			return err
 		}
 	}
-	if _, err := c.process.control.Write([]byte(planReady)); err != nil {
-		return fmt.Errorf("tell the sandbox what to set up: %w", err)
+	mounts, err := c.detached.take()
+	if err != nil {
+		return err
 	}
-	return nil
+	return c.process.tellReady(mounts)
 }
 
 // Sockets are what the sandbox's traffic arrives at. Close closes them.

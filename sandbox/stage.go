@@ -17,7 +17,7 @@ const stageWord = "__scupper-stage"
 
 // The supervisor's messages.
 const (
-	planReady = "plan" // the files hold what to set up
+	planReady = "plan" // the files hold what to set up; detached mounts come with it
 	goAhead   = "go"   // become the sandbox
 )
 
@@ -48,7 +48,8 @@ func Stage() error {
 }
 
 func setUp() (plan, error) {
-	if err := waitFor(planReady); err != nil {
+	mounts, err := waitForPlan()
+	if err != nil {
 		return plan{}, err
 	}
 	p, err := readPlan()
@@ -68,7 +69,7 @@ func setUp() (plan, error) {
 		made, err = netns.Setup(netns.Config{Ports: p.Ports})
 		return networkError(err)
 	})
-	group.Go(p.stageMounts)
+	group.Go(func() error { return p.stageMounts(mounts) })
 	if err := group.Wait(); err != nil {
 		return plan{}, err
 	}
@@ -95,6 +96,28 @@ func networkError(err error) error {
 	return environment("set up the network namespace", err, hintNftables)
 }
 
+var errGone = errors.New("wait for the supervisor: it is gone")
+
+// waitForPlan returns the detached mounts that come with the plan, in the order of the folders.
+func waitForPlan() ([]int, error) {
+	message, oob := make([]byte, len(planReady)), make([]byte, unix.CmsgSpace(4*maxFolders))
+	n, oobn, flags, _, err := unix.Recvmsg(controlFD, message, oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the supervisor: %w", err)
+	}
+	if string(message[:n]) != planReady {
+		return nil, errGone
+	}
+	if oobn == 0 {
+		return nil, nil
+	}
+	controls, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(controls) != 1 || flags&unix.MSG_CTRUNC != 0 {
+		return nil, fmt.Errorf("take the folders' mounts: %d messages, %w", len(controls), err)
+	}
+	return unix.ParseUnixRights(&controls[0])
+}
+
 // waitForWord blocks until the supervisor says go; a supervisor that is gone is an error.
 func waitForWord() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
@@ -110,7 +133,7 @@ func waitFor(message string) error {
 		return fmt.Errorf("wait for the supervisor: %w", err)
 	}
 	if string(buffer[:n]) != message {
-		return errors.New("wait for the supervisor: it is gone")
+		return errGone
 	}
 	return nil
 }

@@ -31,6 +31,23 @@ type Line struct {
 // sent; Printable makes it safe on a terminal.
 func (r *Record) Asked() string { return asked(r) }
 
+// Written is when the log of a run was last written to.
+func Written(dir, run string) (time.Time, error) {
+	var last time.Time
+	t := newTail(dir, run)
+	for {
+		name, err := t.next()
+		if err != nil || name == "" {
+			return last, err
+		}
+		info, err := os.Stat(filepath.Join(dir, run, name))
+		if err != nil {
+			return last, fmt.Errorf("look at audit log: %w", err)
+		}
+		t.name, last = name, info.ModTime()
+	}
+}
+
 // Lines yields what Records yields, together with the bytes.
 func Lines(dir, run string) iter.Seq2[*Line, error] {
 	return func(yield func(*Line, error) bool) {

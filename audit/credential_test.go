@@ -17,7 +17,7 @@ func TestForeignOnRecord(t *testing.T) {
 		disk := &disk{room: -1}
 		c := Config{Policy: grants(t, capability.Limits{})}
 		c.setDefaults()
-		g, err := start(c, "20261130t124500-k3f7x2", strings.Repeat("0", 64), disk)
+		g, err := start(c, "20261130t124500-k3f7x2", strings.Repeat("0", 64), disk, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

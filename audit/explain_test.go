@@ -90,7 +90,7 @@ func TestReadTolerates(t *testing.T) {
 	g := newGuard(t, nil)
 	g.Authorize(ask(t, "GET", "api.example.com", "/repos/app"))
 	g.Close(0)
-	path := segmentFile(g.config.Dir, g.run)
+	path := segmentFile(g.config.Dir, g.run, 1)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func onDisk(t *testing.T, change func(*Config)) (*Guard, *disk) {
 	}
 	c.setDefaults()
 	d := &disk{room: -1}
-	g, err := start(c, "20261130t124500-k3f7x2", "", d)
+	g, err := start(c, "20261130t124500-k3f7x2", "", d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestNoLogNoRun(t *testing.T) {
 	}
 	c := Config{WriteTimeout: 50 * time.Millisecond}
 	c.setDefaults()
-	if _, err := start(c, "20261130t124500-k3f7x2", "", &disk{fail: unix.EROFS}); !errors.Is(err, unix.EROFS) {
+	if _, err := start(c, "20261130t124500-k3f7x2", "", &disk{fail: unix.EROFS}, nil); !errors.Is(err, unix.EROFS) {
 		t.Errorf("a run without a first record: %v", err)
 	}
 }

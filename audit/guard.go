@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,8 @@ import (
 // Config says what runs and where its log goes. The zero value of a limit means the
 // default in its comment.
 type Config struct {
-	Dir string // of all runs' logs; made when absent
+	Dir   string // of all runs' logs; made when absent
+	State string // the installation's folder, with its key; empty: the log is not signed
 
 	Policy     *capability.Policy // nil denies everything
 	PolicyText []byte             // kept beside the log, so that decisions can be explained later
@@ -33,6 +33,9 @@ type Config struct {
 	WriteTimeout     time.Duration // after which a write counts as hung; default 2 s
 	UnavailableAfter time.Duration // without a log, after which the run must end; default 30 s
 	FlushEvery       time.Duration // between counted records; default 1 s
+	SealEvery        time.Duration // between signed heads; default 1 s
+	SegmentSize      int64         // bytes after which a segment is followed by the next; default 16 MiB
+	Durability       Durability    // default Commit
 	Now              func() time.Time
 
 	// Key of the fingerprints of foreign credentials; nil: one of the run's own, so that
@@ -52,6 +55,9 @@ func (c *Config) setDefaults() {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 2*time.Second)
 	c.UnavailableAfter = cmp.Or(c.UnavailableAfter, 30*time.Second)
 	c.FlushEvery = cmp.Or(c.FlushEvery, time.Second)
+	c.SealEvery = cmp.Or(c.SealEvery, time.Second)
+	c.SegmentSize = cmp.Or(c.SegmentSize, segmentSize)
+	c.Durability = cmp.Or(c.Durability, Commit)
 	if c.Key == nil {
 		c.Key = newKey()
 	}
@@ -68,7 +74,8 @@ type Guard struct {
 	ledger  *ledger
 	repeats *repeats
 	totals  *totals
-	key     []byte // of fingerprints
+	key     []byte  // of fingerprints
+	sealer  *sealer // nil: the log is not signed
 
 	done      chan struct{}
 	ending    sync.Once
@@ -83,6 +90,10 @@ type Guard struct {
 // writes the first record. The caller calls Close.
 func New(c Config) (*Guard, error) {
 	c.setDefaults()
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
 	run, err := makeRun(c.Dir, c.Now())
 	if err != nil {
 		return nil, err
@@ -91,18 +102,23 @@ func New(c Config) (*Guard, error) {
 	if err := keepPolicy(c.Dir, run, digest, c.PolicyText); err != nil {
 		return nil, err
 	}
-	f, err := createSegment(segmentFile(c.Dir, run))
+	seal, err := newSealer(c, key, run) // before there is anything to seal
 	if err != nil {
 		return nil, err
 	}
-	return start(c, run, digest, f)
+	f, err := createSegment(c.Dir, run, firstSegment)
+	if err != nil {
+		return nil, errors.Join(err, seal.leave())
+	}
+	return start(c, run, digest, f, seal)
 }
 
-func segmentFile(dir, run string) string { return filepath.Join(dir, run, "000001.jsonl") }
-
-func start(c Config, run, hash string, f file) (*Guard, error) {
+func start(c Config, run, hash string, f file, seal *sealer) (*Guard, error) {
 	g := &Guard{
-		config: c, run: run, log: newLog(run, f, c.Now, c.WriteTimeout),
+		config: c, run: run, sealer: seal,
+		log: newLog(logConfig{run: run, now: c.Now, timeout: c.WriteTimeout, durability: c.Durability, limit: c.SegmentSize, create: func(n int) (file, error) {
+			return createSegment(c.Dir, run, n)
+		}}, f),
 		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(), key: c.Key,
 		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
@@ -110,10 +126,12 @@ func start(c Config, run, hash string, f file) (*Guard, error) {
 	err := g.log.append(&Record{Event: RunStarted, Run: &Start{
 		ID: run, Scupper: c.Version, Policy: c.PolicyPath, PolicyHash: hash, Role: c.Role, Command: c.Command,
 		Controls: c.Controls, Overrides: c.Overrides, User: c.User, PID: os.Getpid(),
+		Key: seal.public(), Durability: string(c.Durability),
 	}})
 	if err != nil {
-		return nil, errors.Join(err, g.log.close(nil))
+		return nil, errors.Join(err, g.log.close(nil), seal.leave())
 	}
+	seal.start(g.log, c.SealEvery)
 	go g.tend()
 	return g, nil
 }
@@ -263,7 +281,9 @@ func (g *Guard) finish(d capability.Decision, o capability.Outcome, call string)
 
 // Summary is what the run has done so far.
 func (g *Guard) Summary() Summary {
-	return g.totals.summary(g.run, g.log.written.Load(), time.Duration(g.log.since()))
+	s := g.totals.summary(g.run, g.log.written.Load(), time.Duration(g.log.since()))
+	s.Head = g.sealer.last()
+	return s
 }
 
 // Close ends the run: it writes the counts that are due and the last record, with
@@ -276,5 +296,7 @@ func (g *Guard) Close(exit int) error {
 	g.repeats.flush(g.log.append)
 	s := g.Summary()
 	s.Exit = exit
-	return g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s})
+	s.Head = ""
+	err := g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s})
+	return errors.Join(err, g.sealer.close(err == nil, g.config.WriteTimeout))
 }

@@ -15,7 +15,7 @@ func TestLinesAreWhatTheFileHolds(t *testing.T) {
 	g.Authorize(ask(t, "GET", "api.example.com", "/repos/app"))
 	g.Authorize(ask(t, "GET", "api.example.com", "/repos/"+strings.Repeat("%E2%80%AEa", 150)))
 	g.Close(0)
-	path := segmentFile(g.config.Dir, g.run)
+	path := segmentFile(g.config.Dir, g.run, 1)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -71,11 +71,11 @@ func TestFollowWaitsForTheEnd(t *testing.T) {
 
 func TestFollowPutsPartsOfALineTogether(t *testing.T) {
 	dir, run := t.TempDir(), "20261130t124500-aaaaaa"
-	path := segmentFile(dir, run)
+	path := segmentFile(dir, run, 1)
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f, err := createSegment(path)
+	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +11,9 @@ import (
 
 // Errors of an append. Neither the record nor a part of it counts.
 var (
-	errHung   = errors.New("the audit log does not answer")
-	errClosed = errors.New("the audit log is closed")
+	errHung      = errors.New("the audit log does not answer")
+	errClosed    = errors.New("the audit log is closed")
+	errUndurable = errors.New("the audit log cannot be synced to its disk")
 )
 
 // file is what the log needs of a segment.
@@ -23,29 +23,50 @@ type file interface {
 	Sync() error
 }
 
-// log appends records to one segment. One goroutine writes, so that a caller can
+// log appends records to the newest segment. One goroutine writes, so that a caller can
 // leave a write that hangs.
 type log struct {
-	run     string
-	now     func() time.Time
-	timeout time.Duration
-	base    time.Time // the run's start by now
-	made    time.Time // likewise, by the real clock
-	queue   chan *entry
-	ended   chan struct{} // the writer has returned
+	logConfig
+	base  time.Time // the run's start by now
+	made  time.Time // likewise, by the real clock
+	queue chan *entry
+	dirty chan struct{} // something is written and not synced
+	ended chan struct{} // the writer has returned
+	idle  chan struct{} // the one who syncs has returned
 
-	busy    atomic.Int64 // since when a write is under way, as since returns it; 0: none is
-	failing atomic.Int64 // since when appends fail, likewise
-	lost    atomic.Int64 // records that could not be written and are in no gap record
-	written atomic.Int64 // records in the file
+	busy      atomic.Int64 // since when a write is under way, as since returns it; 0: none is
+	syncing   atomic.Int64 // since when a sync is under way, likewise
+	undurable atomic.Bool  // the last sync failed
+	failing   atomic.Int64 // since when appends fail, as since returns it
+	lost      atomic.Int64 // records that could not be written and are in no gap record
+	written   atomic.Int64 // records in the log
 
 	closing sync.RWMutex // held for reading while sending to queue
 	closed  bool
 
 	// Only the writer uses these.
-	file file
-	size int64 // of the whole lines
-	torn bool  // there may be a part of a line after size
+	segment int   // number of the newest
+	size    int64 // of its whole lines
+	torn    bool  // there may be a part of a line after size
+	batch   []served
+
+	flushing sync.Mutex // one sync at a time
+	mu       sync.Mutex // of the following
+	file     file       // the newest segment
+	retired  []file     // earlier ones that are not synced yet
+	tree     tree
+	leaves   []leaves // of the lines that no file of leaves has yet
+	lines    int64    // of the newest segment
+}
+
+// logConfig is what a log is made of.
+type logConfig struct {
+	run        string
+	now        func() time.Time
+	timeout    time.Duration
+	durability Durability
+	limit      int64                     // bytes after which a segment is followed by the next; 0: none is
+	create     func(n int) (file, error) // makes segment n
 }
 
 // The life of an entry: whoever changes its state first decides what became of it.
@@ -62,18 +83,13 @@ type entry struct {
 	done   chan error
 }
 
-// createSegment makes the first segment of a run. It fails when there is one.
-func createSegment(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("create audit log: %w", err)
+func newLog(c logConfig, f file) *log {
+	l := &log{
+		logConfig: c, base: c.now(), made: time.Now(), segment: 1, file: f,
+		queue: make(chan *entry, 128), dirty: make(chan struct{}, 1), ended: make(chan struct{}), idle: make(chan struct{}),
 	}
-	return f, nil
-}
-
-func newLog(run string, f file, now func() time.Time, timeout time.Duration) *log {
-	l := &log{run: run, now: now, timeout: timeout, base: now(), made: time.Now(), file: f, queue: make(chan *entry, 128), ended: make(chan struct{})}
 	go l.serve()
+	go l.keepDurable()
 	return l
 }
 
@@ -119,8 +135,11 @@ func (l *log) send(e *entry, timeout <-chan time.Time) error {
 	if l.closed {
 		return errClosed
 	}
-	if busy := l.busy.Load(); busy != 0 && l.since()-busy > int64(l.timeout) {
+	if l.hangs(&l.busy) || l.hangs(&l.syncing) {
 		return errHung
+	}
+	if l.undurable.Load() {
+		return errUndurable
 	}
 	select {
 	case l.queue <- e:
@@ -128,6 +147,12 @@ func (l *log) send(e *entry, timeout <-chan time.Time) error {
 	case <-timeout:
 		return errHung
 	}
+}
+
+// hangs reports whether what began then has been under way for too long.
+func (l *log) hangs(begun *atomic.Int64) bool {
+	at := begun.Load()
+	return at != 0 && l.since()-at > int64(l.timeout)
 }
 
 // since is the time since the log was made, in nanoseconds by the real clock; never 0.
@@ -167,9 +192,15 @@ func (l *log) close(last *Record) error {
 	defer timer.Stop()
 	err := l.sendLast(last, timer.C)
 	close(l.queue)
+	done := make(chan error, 1)
+	go func() {
+		<-l.ended
+		<-l.idle
+		done <- errors.Join(l.flush(), l.file.Close())
+	}()
 	select {
-	case <-l.ended:
-		return errors.Join(err, l.file.Sync(), l.file.Close())
+	case end := <-done:
+		return errors.Join(err, end)
 	case <-timer.C:
 		return fmt.Errorf("close audit log: %w", errHung)
 	}

@@ -18,14 +18,17 @@ import (
 var ErrNotFound = errors.New("not in these logs")
 
 // Runs lists the runs that have a log under dir, the oldest first.
-func Runs(dir string) ([]string, error) {
+func Runs(dir string) ([]string, error) { return runsIn(dir, true) }
+
+// runsIn lists what has the name of a run in dir, folders or files.
+func runsIn(dir string, folders bool) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	var runs []string
 	for _, e := range entries {
-		if e.IsDir() && isRun(e.Name()) {
+		if e.IsDir() == folders && isRun(e.Name()) {
 			runs = append(runs, e.Name())
 		}
 	}

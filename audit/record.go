@@ -26,7 +26,16 @@ const (
 	BudgetSpent   Event = "budget_spent"   // no further request is decided in this run
 	LimitReached  Event = "limit_reached"  // the command came up against a limit of the run
 	PolicyChanged Event = "policy_changed" // Record.Change says from what to what, or that the old one stays
-	RunEnded      Event = "run_ended"      // Record.Summary has the totals
+	RunEnded      Event = "run_ended"      // Record.Summary has the totals; it closes the log
+
+	CredentialUsed Event = "credential_used" // the Bound credential went out for the first time in this run
+	AnchorFailed   Event = "anchor_failed"   // a head could not be left at the place Anchor
+
+	// Of the log itself; Record.Log says more.
+	LogOpened       Event = "log_opened"       // a further segment
+	LogTorn         Event = "log_torn"         // the writer was killed within a line, of which a part was cut off
+	LogClosed       Event = "log_closed"       // the writer was killed; a later start ended its log
+	SegmentsDropped Event = "segments_dropped" // the segments before this record were deleted
 )
 
 // Record is one line of the log. Which fields are set depends on the event; their
@@ -58,8 +67,9 @@ type Record struct {
 	Path     string      `json:"path,omitempty"` // canonical
 	Query    []Parameter `json:"query,omitempty"`
 	Body     *Body       `json:"body,omitempty"`
-	Foreign  []Foreign   `json:"foreign,omitempty"`    // credentials that the grant does not bind
-	Bound    string      `json:"credential,omitempty"` // the credential that goes with an allowed request, by its name
+	Foreign  []Foreign   `json:"foreign,omitempty"`     // credentials that the grant does not bind
+	Bound    string      `json:"credential,omitempty"`  // the credential that goes with an allowed request, by its name
+	Print    string      `json:"fingerprint,omitempty"` // of the Bound credential, keyed for the run
 	Front    string      `json:"front,omitempty"`
 	Protocol string      `json:"protocol,omitempty"`
 	Excerpt  string      `json:"excerpt,omitempty"`  // of a malformed request, in escaped ASCII
@@ -77,11 +87,14 @@ type Record struct {
 	Stripped    int    `json:"stripped,omitempty"`    // request headers that were not passed on
 	Placeholder bool   `json:"placeholder,omitempty"` // one was in the body that was sent, as it was
 	Upstream    string `json:"upstream,omitempty"`
-	Took        int64  `json:"took,omitempty"` // nanoseconds
+	Digest      string `json:"body_sha256,omitempty"` // of the request's body, as it was sent
+	Took        int64  `json:"took,omitempty"`        // nanoseconds
 	Error       string `json:"error,omitempty"`
 	Close       string `json:"close,omitempty"` // of a WebSocket: who closed it, and with which code
 	Says        string `json:"says,omitempty"`  // of a limit of the run, one sentence
 
+	Anchor  string   `json:"anchor,omitempty"`
+	Log     *Segment `json:"log,omitempty"`
 	Run     *Start   `json:"run,omitempty"`
 	Change  *Change  `json:"change,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
@@ -113,6 +126,18 @@ type Start struct {
 	Overrides  []string `json:"overrides,omitempty"`
 	User       string   `json:"user"`
 	PID        int      `json:"pid"`
+	Key        string   `json:"key,omitempty"` // public, that the heads of this log are signed with
+	Durability string   `json:"durability,omitempty"`
+}
+
+// Segment is a piece of the log, and what is known of the records before it.
+type Segment struct {
+	Number int      `json:"segment,omitempty"`
+	Before int64    `json:"before"`          // records
+	Root   string   `json:"root,omitempty"`  // of the tree over them
+	Peaks  []string `json:"peaks,omitempty"` // of dropped records: the whole subtrees over them, the largest first
+	Cut    int64    `json:"cut,omitempty"`   // bytes of a torn line
+	Torn   string   `json:"torn,omitempty"`  // SHA-256 of these bytes, in hexadecimal
 }
 
 // Change is a new policy in the course of a run.

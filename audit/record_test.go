@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 		FlushEvery: time.Hour, Key: []byte("key"), Now: func() time.Time { now = now.Add(time.Millisecond); return now },
 	}
 	c.setDefaults()
-	g, err := start(c, "20261130t124500-k3f7x2", strings.Repeat("0", 64), disk)
+	g, err := start(c, "20261130t124500-k3f7x2", strings.Repeat("0", 64), disk, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestHostile(t *testing.T) {
 				t.Fatalf("got %s %q", d.Verdict(), d.ID)
 			}
 			g.Authorize(ask(t, "GET", "api.example.com", "/repos/app"))
-			raw, err := os.ReadFile(segmentFile(g.config.Dir, g.run))
+			raw, err := os.ReadFile(segmentFile(g.config.Dir, g.run, 1))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,6 +52,9 @@ func splitID(id string) (run string, seq int64, err error) {
 	return run, seq, nil
 }
 
+// IsRun reports whether s has the form of a run's ID.
+func IsRun(s string) bool { return isRun(s) }
+
 func isRun(s string) bool {
 	if len(s) != runLength || s[len(runTime)] != '-' {
 		return false

@@ -31,6 +31,7 @@ type Summary struct {
 	Others   int64      `json:"others,omitempty"` // refusals whose cause is not listed
 	Limits   []Reached  `json:"limits,omitempty"` // of the run that the command came up against
 
+	Head       string   `json:"head,omitempty"`         // of the log, as ParseHead reads it
 	NotInForce []string `json:"not_in_force,omitempty"` // controls over requests that this run did without
 }
 

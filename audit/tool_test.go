@@ -59,7 +59,7 @@ func TestToolCallsAreOnRecordWithTheirResults(t *testing.T) {
 	if s := g.Summary(); s.Calls != 1 || s.Refused != 2 || s.Requests != 0 {
 		t.Errorf("got %+v", s)
 	}
-	text, err := os.ReadFile(segmentFile(dir, g.Run()))
+	text, err := os.ReadFile(segmentFile(dir, g.Run(), 1))
 	if err != nil {
 		t.Fatal(err)
 	}

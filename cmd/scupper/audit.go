@@ -1,7 +1,9 @@
 package main
 
-// AuditCmd groups what can be done with logs.
+// AuditCmd is about the logs that runs leave.
 type AuditCmd struct {
 	Show   AuditShowCmd   `cmd:"" help:"Print the records of a run, filtered."`
 	Report AuditReportCmd `cmd:"" help:"Write a page about runs for a reviewer."`
+	Verify AuditVerifyCmd `cmd:"" help:"Check that logs are what they were when they were written."`
+	Key    AuditKeyCmd    `cmd:"" help:"Print the public key that logs are verified with."`
 }

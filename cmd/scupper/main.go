@@ -25,7 +25,7 @@ type commands struct {
 	Init InitCmd `cmd:"" help:"Write a policy from the configuration of the clients here."`
 	runOnly
 	Policy  PolicyCmd  `cmd:"" help:"Check, format, trust and look at policies."`
-	Audit   AuditCmd   `cmd:"" help:"Read, report and export what was recorded."`
+	Audit   AuditCmd   `cmd:"" help:"Verify, read, report and export what was recorded."`
 	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`
 	Doctor  DoctorCmd  `cmd:"" help:"Say what this machine can enforce, and prove that nothing gets out of a sandbox."`
 	Demo    DemoCmd    `cmd:"" help:"Show an install that works and an upload that does not, offline."`

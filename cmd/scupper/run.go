@@ -134,9 +134,12 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 			Command: command, Workdir: c.Workdir, RO: c.RO, RW: c.RW, StateDir: state, Forbidden: []string{auditDir},
 			LookupEnv: app.Env, Terminal: sandbox.TerminalUse(c.TTY), Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr,
 		},
-		Audit: audit.Config{Dir: auditDir, Role: c.Role, Command: command, Version: version(), Key: key},
+		Audit: audit.Config{Dir: auditDir, State: state, Role: c.Role, Command: command, Version: version(), Key: key},
 	}
 	if err := c.usePolicy(&config, file, path, app); err != nil {
+		return sandbox.Config{}, err
+	}
+	if err := app.ensureKey(state, auditDir); err != nil {
 		return sandbox.Config{}, err
 	}
 	if file != nil {

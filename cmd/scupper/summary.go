@@ -29,6 +29,9 @@ func writeSummary(w io.Writer, s audit.Summary) {
 		}
 		fmt.Fprintf(w, "  %d x %s: %s\n", c.Count, c.What, c.Reason)
 	}
+	if s.Head != "" {
+		fmt.Fprintf(w, "  log head %s\n", s.Head)
+	}
 	if len(s.Causes) > 0 {
 		fmt.Fprintf(w, "  scupper explain %s\n", s.Causes[len(s.Causes)-1].ID)
 	}

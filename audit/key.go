@@ -68,8 +68,12 @@ func EnsureKey(state, dir string) (public string, err error) {
 	if _, err := os.Stat(filepath.Join(state, keyFile)); err == nil {
 		return "", nil
 	}
-	if runs, err := Runs(dir); err != nil || len(runs) > 0 {
-		return "", errors.Join(&LostKeyError{Dir: dir}, err)
+	runs, err := Runs(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(runs) > 0 {
+		return "", &LostKeyError{Dir: dir}
 	}
 	if _, err := os.Stat(filepath.Join(state, headsFolder)); err == nil {
 		return "", &LostKeyError{Dir: filepath.Join(state, headsFolder)}

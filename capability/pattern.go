@@ -49,6 +49,27 @@ func OneOf(values ...string) Pattern {
 	return Pattern{text: "one_of(" + strings.Join(quoted, ", ") + ")", match: match, fixed: slices.Clone(values)}
 }
 
+// SomeOf matches lists of the values with commas between them, each value once at most.
+func SomeOf(values ...string) Pattern {
+	p := OneOf(values...)
+	one := p.match
+	p.text, p.fixed = "some_of"+strings.TrimPrefix(p.text, "one_of"), nil
+	p.match = func(list string) bool {
+		var seen []string
+		for v := range strings.SplitSeq(list, ",") {
+			if len(seen) > 0 {
+				v = strings.TrimPrefix(v, " ")
+			}
+			if !one(v) || slices.Contains(seen, v) {
+				return false
+			}
+			seen = append(seen, v)
+		}
+		return true
+	}
+	return p
+}
+
 // Regexp matches what the RE2 expression matches as a whole.
 func Regexp(expr string) (Pattern, error) {
 	re, err := regexp.Compile(`\A(?:` + expr + `)\z`)

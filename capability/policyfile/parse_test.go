@@ -164,6 +164,9 @@ func TestMistakes(t *testing.T) {
 		{"unbounded regex", grantWith(allowWith(`where = { id = regex("[a-z]+") }`)), only("warning: the expression has no upper bound")},
 		{"bounded regex", grantWith(allowWith(`where = { id = regex("[a-z]{1,9}") }`)), nil},
 		{"one_of nothing", grantWith(allowWith(`where = { id = one_of() }`)), only("error: one_of() names no value")},
+		{"some_of", grantWith(allowWith(`headers = { "X-Beta" = some_of("a", "b") }`)), nil},
+		{"some_of nothing", grantWith(allowWith(`headers = { "X-Beta" = some_of() }`)), only("error: some_of() names no value")},
+		{"some_of a list", grantWith(allowWith(`headers = { "X-Beta" = some_of("a,b") }`)), only(`error: "a,b" is not a member of a list`)},
 		{"one_of twice", grantWith(allowWith(`where = { id = one_of("a", "a") }`)), only(`error: "a" is given twice`)},
 
 		{"any query", grantWith(allowWith(`query = any`)), only("warning: query = any is unbounded")},

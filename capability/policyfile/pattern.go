@@ -13,7 +13,7 @@ import (
 )
 
 // pattern reads what a value must look like: a literal, the name of a pattern,
-// one_of(...) or regex(...).
+// one_of(...), some_of(...) or regex(...).
 func (s *source) pattern(e hcl.Expression) (capability.Pattern, bool) {
 	name := hcl.ExprAsKeyword(bare(e))
 	if v, ok := s.bound[name]; ok {
@@ -31,6 +31,8 @@ func (s *source) pattern(e hcl.Expression) (capability.Pattern, bool) {
 	case "one_of":
 		values, ok := s.values(e, args, `one_of("open", "closed")`)
 		return capability.OneOf(values...), ok
+	case "some_of":
+		return s.someOf(e, args)
 	case "go_module":
 		return s.goModule(e, args)
 	case "regex":
@@ -38,7 +40,7 @@ func (s *source) pattern(e hcl.Expression) (capability.Pattern, bool) {
 	case "required":
 		s.fail(e.Range(), "required(...) belongs into a query", "the variables of a path are always there: write the pattern alone")
 	default:
-		s.fail(e.Range(), fmt.Sprintf("no function %q", name), "patterns are written regex(\"...\"), one_of(\"a\", \"b\"), go_module(\"example.com/team\"), a literal in quotes, or a name"+suggest(name, "regex", "one_of", "go_module", "required"))
+		s.fail(e.Range(), fmt.Sprintf("no function %q", name), "patterns are written regex(\"...\"), one_of(\"a\", \"b\"), some_of(\"a\", \"b\"), go_module(\"example.com/team\"), a literal in quotes, or a name"+suggest(name, "regex", "one_of", "some_of", "go_module", "required"))
 	}
 	return capability.Pattern{}, false
 }
@@ -110,6 +112,18 @@ func (s *source) values(e hcl.Expression, args []hclsyntax.Expression, example s
 		values = append(values, v)
 	}
 	return values, ok
+}
+
+// someOf reads some_of("a", "b"), lists of values.
+func (s *source) someOf(e hcl.Expression, args []hclsyntax.Expression) (capability.Pattern, bool) {
+	values, ok := s.values(e, args, `some_of("a", "b")`)
+	for _, v := range values {
+		if v == "" || strings.ContainsAny(v, ", ") {
+			s.fail(e.Range(), fmt.Sprintf("%q is not a member of a list", v), "the members stand between commas: give each as a value of its own, without blanks")
+			ok = false
+		}
+	}
+	return capability.SomeOf(values...), ok
 }
 
 func (s *source) regex(e hcl.Expression, args []hclsyntax.Expression) (capability.Pattern, bool) {

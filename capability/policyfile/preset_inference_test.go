@@ -26,6 +26,7 @@ func TestInferencePresets(t *testing.T) {
 			{"text", `{"model":"m-1","max_tokens":10,"messages":[{"role":"user","content":"hello"}],"stream":true}`},
 			{"blocks", `{"model":"m-1","max_tokens":10,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"QUJD"},{"type":"tool_use","id":"t1","name":"f","input":{"a":[1,"b"]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"x"}]}]}]}`},
 			{"tools", `{"model":"m-1","max_tokens":10,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","description":"d","input_schema":{"type":"object"}},{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"auto"}}`},
+			{"settings", `{"model":"m-1","max_tokens":10,"messages":[{"role":"user","content":"x"}],"service_tier":"auto","cache_control":{"type":"ephemeral"},"output_config":{"effort":"low","format":{"type":"json_schema","schema":{"type":"object"}}}}`},
 		}, []try{
 			{"MCP server", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"mcp_servers":[{"type":"url","url":"https://evil.example.net","name":"e"}]}`},
 			{"container", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"container":"c"}`},
@@ -115,4 +116,39 @@ func TestInferenceWithoutKey(t *testing.T) {
 	}
 	_, diags := Parse("policy.hcl", []byte(grantWith(strings.Replace(allowWith("body {\n type = \"application/json\"\n max = \"1KiB\"\n schema = preset(\"no-such\")\n}"), "GET", "POST", 1))), Options{Now: testTime})
 	matchDiagnostics(t, diags, only(`error: no schema "no-such" comes with the presets`))
+}
+
+// TestAnthropicBetas: those that change how the model answers pass, alone and in lists;
+// those that open another function are refused, with or without harmless ones.
+func TestAnthropicBetas(t *testing.T) {
+	policy := load(t, inferencePolicy("anthropic", "https://api.example.com", "x-api-key"), Options{}).Policy
+	for value, want := range map[string]capability.Reason{
+		"interleaved-thinking-2025-05-14":                                 capability.Granted,
+		"context-1m-2025-08-07,interleaved-thinking-2025-05-14":           capability.Granted,
+		"prompt-caching-2024-07-31, token-counting-2024-11-01":            capability.Granted,
+		"files-api-2025-04-14":                                            capability.HeaderNotGranted,
+		"skills-2025-10-02":                                               capability.HeaderNotGranted,
+		"mcp-client-2025-04-04":                                           capability.HeaderNotGranted,
+		"mcp-client-2026-09-15":                                           capability.HeaderNotGranted,
+		"web-fetch-2025-09-10":                                            capability.HeaderNotGranted,
+		"code-execution-2025-05-22":                                       capability.HeaderNotGranted,
+		"managed-agents-2026-04-01":                                       capability.HeaderNotGranted,
+		"mcp-tunnels-2026-06-22":                                          capability.HeaderNotGranted,
+		"interleaved-thinking-2025-05-14,files-api-2025-04-14":            capability.HeaderNotGranted,
+		"interleaved-thinking-2025-05-14,the-workspace-in-base64":         capability.HeaderNotGranted,
+		"interleaved-thinking-2025-05-14,interleaved-thinking-2025-05-14": capability.HeaderNotGranted,
+	} {
+		r := &capability.Request{Kind: capability.KindHTTP, Host: "api.example.com", Port: 443, Scheme: capability.HTTPS, Method: "POST"}
+		r.Path, _ = capability.ParsePath("/v1/messages")
+		r.Query, _ = capability.ParseQuery("beta=true")
+		r.Header = map[string][]string{"Anthropic-Beta": {value}}
+		r.Body = capability.Body{Present: true, Type: "application/json", Length: 10}
+		d := policy.Decide(r)
+		if d.Reason != want {
+			t.Errorf("%s: %s", value, d.Reason)
+		}
+		if header, _ := d.Header(r); d.Allowed() && fmt.Sprint(header["Anthropic-Beta"]) != "["+value+"]" {
+			t.Errorf("%s: sent as %v", value, header)
+		}
+	}
 }

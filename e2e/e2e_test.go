@@ -56,7 +56,7 @@ func testMain(m *testing.M) int {
 }
 
 // prepare builds scupper into a folder that every user may read, and installs the
-// registry.
+// registry and the clients that are packages.
 func prepare() (string, error) {
 	dir, err := os.MkdirTemp("", "scupper-e2e-")
 	if err != nil {
@@ -73,7 +73,10 @@ func prepare() (string, error) {
 	if err := copyAttacker(filepath.Join(dir, "attacker")); err != nil {
 		return dir, err
 	}
-	return dir, installRegistry()
+	if err := installPackages("sdks", ".map", ".md", ".ts", ".mts", ".mjs"); err != nil {
+		return dir, err
+	}
+	return dir, installPackages("verdaccio")
 }
 
 func prepared(name string) string { return filepath.Join(os.Getenv(preparedVar), name) }

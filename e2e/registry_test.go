@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,10 +20,10 @@ import (
 
 const registryHost = "npm.example.com"
 
-// registryFolder is where the registry is installed, once for each lockfile, outside
-// the repository.
-func registryFolder() (string, error) {
-	lock, err := os.ReadFile("testdata/verdaccio/package-lock.json")
+// packagesFolder is where packages of npm are installed that the tests use, once for each
+// lockfile, outside the repository.
+func packagesFolder(name string) (string, error) {
+	lock, err := os.ReadFile(filepath.Join("testdata", name, "package-lock.json"))
 	if err != nil {
 		return "", err
 	}
@@ -31,13 +32,13 @@ func registryFolder() (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(lock)
-	return filepath.Join(cache, "scupper-test", "verdaccio-"+hex.EncodeToString(sum[:8])), nil
+	return filepath.Join(cache, "scupper-test", name+"-"+hex.EncodeToString(sum[:8])), nil
 }
 
-// installRegistry needs a network and is therefore called before the tests are sealed.
-// The folder appears when it is complete.
-func installRegistry() error {
-	folder, err := registryFolder()
+// installPackages needs a network and is therefore called before the tests are sealed.
+// The folder appears when it is complete; what ends in one of the suffixes is left out.
+func installPackages(name string, without ...string) error {
+	folder, err := packagesFolder(name)
 	if err != nil {
 		return err
 	}
@@ -52,18 +53,37 @@ func installRegistry() error {
 		return err
 	}
 	defer os.RemoveAll(part)
-	if err := os.CopyFS(part, os.DirFS("testdata/verdaccio")); err != nil {
+	if err := os.CopyFS(part, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		return err
 	}
 	npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=optional")
 	npm.Dir = part
 	if out, err := npm.CombinedOutput(); err != nil {
-		return fmt.Errorf("install the test registry: %w\n%s", err, out)
+		return fmt.Errorf("install %s: %w\n%s", name, err, out)
+	}
+	if err := prune(part, without); err != nil {
+		return err
 	}
 	if err := os.Rename(part, folder); err != nil && !os.IsExist(err) {
 		return err
 	}
 	return nil
+}
+
+// prune removes links, and files with one of the suffixes.
+func prune(folder string, without []string) error {
+	if len(without) == 0 {
+		return nil
+	}
+	return filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if d.Type()&os.ModeSymlink != 0 || slices.ContainsFunc(without, func(s string) bool { return strings.HasSuffix(path, s) }) {
+			return os.Remove(path)
+		}
+		return nil
+	})
 }
 
 const registryConfig = `storage: ./storage
@@ -86,7 +106,7 @@ func startRegistry(w *world, packages []npmPackage) {
 // startRegistryWith has users, in the form of htpasswd.
 func startRegistryWith(w *world, packages []npmPackage, configuration, users string) {
 	w.t.Helper()
-	folder, err := registryFolder()
+	folder, err := packagesFolder("verdaccio")
 	if err != nil {
 		w.t.Fatal(err)
 	}

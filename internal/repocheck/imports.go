@@ -15,6 +15,7 @@ const module = "scupper.dev/scupper"
 func mayImport() map[string][]string {
 	return map[string][]string{
 		"capability":            {},
+		"capability/difference": {"capability", "capability/policyfile", "payload"},
 		"capability/policyfile": {"capability", "capability/presets", "gitproto", "payload"},
 		"capability/presets":    {},
 		"gitproto":              {},
@@ -32,7 +33,7 @@ func mayImport() map[string][]string {
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},
-		"cmd/scupper":           {"audit", "audit/report", "capability", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "probe", "replay", "sandbox"},
+		"cmd/scupper":           {"audit", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "probe", "replay", "sandbox"},
 		"e2e":                   {"audit", "capability", "probe", "replay"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
 		"bench":                 {"audit", "capability", "capability/policyfile", "replay"},

@@ -1,6 +1,8 @@
 package payload
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +24,7 @@ const (
 // concurrent use. Formats are asserted.
 type Schema struct {
 	name    string
+	sum     string // SHA-256 of its compact text, in hexadecimal
 	root    *node
 	array   bool   // it says that the whole may be an array
 	most    extent // of the bodies that can be checked in bounded time
@@ -41,6 +44,9 @@ func (f Finding) String() string { return fmt.Sprintf("at %q: %s", f.Path, f.Say
 // String is the name that the schema was compiled under.
 func (s *Schema) String() string { return s.name }
 
+// Sum is equal for schemas of the same text, whatever its blanks.
+func (s *Schema) Sum() string { return s.sum }
+
 // Remarks are the places where a body can carry more than somebody may have meant.
 func (s *Schema) Remarks() []Finding { return s.remarks }
 
@@ -49,7 +55,7 @@ func CompileSchema(name string, text []byte) (*Schema, []Finding) {
 	if len(text) > MaxSchema {
 		return nil, []Finding{{Says: fmt.Sprintf("it has more than %d bytes", MaxSchema)}}
 	}
-	doc, _, err := read(text, widest())
+	doc, compact, err := read(text, widest())
 	if err != nil {
 		return nil, []Finding{{Says: "it cannot be read: " + err.Error()}}
 	}
@@ -61,7 +67,8 @@ func CompileSchema(name string, text []byte) (*Schema, []Finding) {
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	s := &Schema{name: name, root: root, names: r.names, remarks: r.remarks, array: takesArray(root, 0)}
+	sum := sha256.Sum256(compact)
+	s := &Schema{name: name, sum: hex.EncodeToString(sum[:]), root: root, names: r.names, remarks: r.remarks, array: takesArray(root, 0)}
 	if s.most, err = reach(root); err != nil {
 		return nil, []Finding{{Says: err.Error()}}
 	}

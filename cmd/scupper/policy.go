@@ -12,6 +12,7 @@ import (
 type PolicyCmd struct {
 	Check   PolicyCheckCmd   `cmd:"" help:"Say what is wrong with a policy, all of it at once."`
 	Show    PolicyShowCmd    `cmd:"" help:"Show what a policy permits, and with which credentials."`
+	Diff    PolicyDiffCmd    `cmd:"" help:"Say what a changed policy newly permits, with proof."`
 	Fmt     PolicyFmtCmd     `cmd:"" help:"Lay a policy out in the usual way."`
 	Trust   PolicyTrustCmd   `cmd:"" help:"Accept a policy that lies in a folder, so that run uses it without being told."`
 	Presets PolicyPresetsCmd `cmd:"" help:"List presets and show what they expand to."`

@@ -40,3 +40,9 @@ func tokens(callers []Caller) map[[32]byte]Principal {
 	}
 	return out
 }
+
+// RefuseMalformed records that p sent a message that has no one reading.
+func (g *Gateway) RefuseMalformed(p Principal) capability.Decision {
+	r := g.request(&Asked{Principal: p})
+	return g.config.Authority.Refuse(r, capability.MalformedRequest)
+}

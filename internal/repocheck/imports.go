@@ -52,33 +52,34 @@ func testsMayImport() []string {
 func owners() map[string][]string {
 	anyone := []string{"*"}
 	return map[string][]string{
-		"github.com/hashicorp/hcl/v2":     {"capability/policyfile"},
-		"github.com/zclconf/go-cty":       {"capability/policyfile"},
-		"github.com/agext/levenshtein":    {"capability/policyfile"}, // names the nearest word in a diagnostic
-		"github.com/miekg/dns":            {"dnsfilter", "replay"}, // replay answers as the world's DNS servers
-		"github.com/vishvananda":          {"netns"},
-		"github.com/google/nftables":      {"netns"},
-		"github.com/mdlayher/netlink":     {"netns", "replay"}, // replay prepares a namespace of its own, for the far side
-		"github.com/alecthomas/kong":      {"cmd/scupper"},
-		"golang.org/x/term":               {"cmd/scupper", "sandbox"},
-		"github.com/andybalholm/brotli":   {"credential/redact"},
-		"github.com/klauspost/compress":   {"credential/redact"},
-		"golang.org/x/net/idna":           {"capability/policyfile"},
-		"golang.org/x/net/publicsuffix":   {"capability/policyfile"},
-		"golang.org/x/net/http2":          {"proxy"},
-		"golang.org/x/net/http/httpguts":  {"proxy"},
-		"golang.org/x/net/netutil":        {"proxy"},
-		"golang.org/x/net/websocket":      {"e2e"}, // another's WebSocket, at both ends
-		"golang.org/x/net/ipv4":           {"dnsfilter", "netns"},
-		"golang.org/x/net/ipv6":           {"dnsfilter", "netns"},
-		"golang.org/x/net/bpf":            {"replay", "sandbox"},
-		"golang.org/x/mod/sumdb":          {"audit", "e2e"}, // e2e serves modules with a checksum database
-		"golang.org/x/mod/zip":            {"e2e"},
-		"golang.org/x/sync":               anyone,
-		"golang.org/x/sys":                anyone,
-		"gvisor.dev/gvisor/pkg":           {"sandbox"}, // the seccomp rule builder
-		"github.com/google/go-cmp":        {},          // tests only
-		"github.com/rogpeppe/go-internal": {},          // tests only
+		"github.com/hashicorp/hcl/v2":            {"capability/policyfile"},
+		"github.com/zclconf/go-cty":              {"capability/policyfile"},
+		"github.com/agext/levenshtein":           {"capability/policyfile"}, // names the nearest word in a diagnostic
+		"github.com/modelcontextprotocol/go-sdk": {"gateway"},               // gateway/face alone
+		"github.com/miekg/dns":                   {"dnsfilter", "replay"},   // replay answers as the world's DNS servers
+		"github.com/vishvananda":                 {"netns"},
+		"github.com/google/nftables":             {"netns"},
+		"github.com/mdlayher/netlink":            {"netns", "replay"}, // replay prepares a namespace of its own, for the far side
+		"github.com/alecthomas/kong":             {"cmd/scupper"},
+		"golang.org/x/term":                      {"cmd/scupper", "sandbox"},
+		"github.com/andybalholm/brotli":          {"credential/redact"},
+		"github.com/klauspost/compress":          {"credential/redact"},
+		"golang.org/x/net/idna":                  {"capability/policyfile"},
+		"golang.org/x/net/publicsuffix":          {"capability/policyfile"},
+		"golang.org/x/net/http2":                 {"proxy"},
+		"golang.org/x/net/http/httpguts":         {"proxy"},
+		"golang.org/x/net/netutil":               {"gateway", "proxy"},
+		"golang.org/x/net/websocket":             {"e2e"}, // another's WebSocket, at both ends
+		"golang.org/x/net/ipv4":                  {"dnsfilter", "netns"},
+		"golang.org/x/net/ipv6":                  {"dnsfilter", "netns"},
+		"golang.org/x/net/bpf":                   {"replay", "sandbox"},
+		"golang.org/x/mod/sumdb":                 {"audit", "e2e"}, // e2e serves modules with a checksum database
+		"golang.org/x/mod/zip":                   {"e2e"},
+		"golang.org/x/sync":                      anyone,
+		"golang.org/x/sys":                       anyone,
+		"gvisor.dev/gvisor/pkg":                  {"sandbox"}, // the seccomp rule builder
+		"github.com/google/go-cmp":               {},          // tests only
+		"github.com/rogpeppe/go-internal":        {},          // tests only
 	}
 }
 

@@ -31,6 +31,10 @@ type Line struct {
 // sent; Printable makes it safe on a terminal.
 func (r *Record) Asked() string { return asked(r) }
 
+// Outcome says in one line what happened, of the record of an outcome. The text may hold
+// whatever the far side sent.
+func (r *Record) Outcome() string { return outcome(&Found{Outcome: r}) }
+
 // Written is when the log of a run was last written to.
 func Written(dir, run string) (time.Time, error) {
 	var last time.Time

@@ -88,7 +88,7 @@ func (s *causes) reason(name string) *Reason {
 // of is the cause of a denial, and which of its examples the denial is; -1: none.
 func (s *causes) of(rec *audit.Record) (f *Cause, example int) {
 	r := s.reason(rec.Reason)
-	key := causeKey{rec.Kind, rec.Reason, cmp.Or(rec.Host, rec.Address), rec.Port, rec.Grant, rec.Limit}
+	key := causeKey{rec.Kind, rec.Reason, cmp.Or(rec.Host, rec.Address, toolOf(rec)), rec.Port, rec.Grant, rec.Limit}
 	f = s.byKey[key]
 	if f == nil {
 		if len(r.Causes) >= maxCauses {
@@ -104,6 +104,13 @@ func (s *causes) of(rec *audit.Record) (f *Cause, example int) {
 	return f, f.example(s, rec)
 }
 
+func toolOf(rec *audit.Record) string {
+	if rec.Tool == nil {
+		return ""
+	}
+	return rec.Tool.Name
+}
+
 func limitOf(rec *audit.Record) string {
 	if rec.Limit == "" {
 		return ""
@@ -117,6 +124,8 @@ func to(rec *audit.Record) string {
 	switch {
 	case rec.Kind == string(capability.KindName):
 		return "look up " + host
+	case rec.Tool != nil:
+		return "call " + rec.Tool.Name
 	case host == "":
 		return cmp.Or(rec.Protocol, rec.Kind)
 	case rec.Port == 0 || rec.Kind == string(capability.KindHTTP) && capability.Scheme(rec.Scheme).DefaultPort() == rec.Port:

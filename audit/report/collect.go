@@ -46,6 +46,8 @@ type collector struct {
 	tools       *named[Tool]
 	gaps, spent int64
 	reached     int64
+	unanchored  int64
+	dropped     int64
 
 	// Of the run that is being read.
 	source Source
@@ -62,6 +64,7 @@ type ref struct {
 	cause   *Cause // of a denial
 	example int    // of the cause
 	grant   *Grant
+	tool    *Tool
 	http    bool
 	allowed bool
 }
@@ -160,6 +163,14 @@ func (c *collector) add(r *audit.Record) {
 		if r.Change != nil {
 			c.changed(r)
 		}
+	case audit.CredentialUsed:
+		c.credentials.get(clean(r.Bound, maxWord)).Fingerprints.add(clean(r.Print, maxWord))
+	case audit.AnchorFailed:
+		c.unanchored++
+	case audit.SegmentsDropped:
+		c.dropped++
+	case audit.LogClosed:
+		c.now.Ended = "killed; a later start closed its log"
 	case audit.RunEnded:
 		c.ended(r)
 	}

@@ -8,9 +8,6 @@ import (
 	"scupper.dev/scupper/capability"
 )
 
-// kindTool is the kind of a call of a tool.
-const kindTool = "tool"
-
 func seqOf(id string) int64 {
 	n, _ := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
 	return n
@@ -34,6 +31,9 @@ func (c *collector) refer(r *audit.Record) ref {
 	if r.Grant != "" {
 		e.grant = c.grants.named(r.Grant)
 	}
+	if r.Kind == string(capability.KindTool) && r.Tool != nil {
+		e.tool = c.tools.get(clean(r.Tool.Name, maxWord))
+	}
 	if !e.allowed {
 		e.cause, e.example = c.causes.of(r)
 	}
@@ -51,12 +51,8 @@ func (c *collector) repeated(r *audit.Record, n int64) {
 
 // count adds n requests, or takes them back when n is negative.
 func (c *collector) count(e ref, r *audit.Record, n int64) {
-	if r.Kind == kindTool {
-		t := c.tools.get(clean(r.Path, maxWord))
-		t.Calls += n
-		if !e.allowed {
-			t.Refused += n
-		}
+	if e.tool != nil {
+		e.tool.count(e, n, r)
 	}
 	if e.http {
 		c.totals.Requests += n
@@ -101,6 +97,9 @@ func (c *collector) outcome(r *audit.Record) {
 	}
 	seq := seqOf(r.Decision)
 	if e, ok := c.refs[seq]; ok && e.allowed {
+		if e.tool != nil {
+			e.tool.finished(r)
+		}
 		delete(c.refs, seq) // nothing comes after an outcome, so that a long run stays small
 	}
 }

@@ -171,6 +171,11 @@ func sample(t testing.TB, dir string) []Source {
 	second.deny(time.Second, audit.Record{Reason: "foreign_credential", Grant: "inference", Host: "llm.example.com", Method: "POST", Path: "/v1/files", Mismatch: "the header x-api-key holds a credential that the grant does not bind", Foreign: []audit.Foreign{{In: "header", Name: "X-Api-Key", Fingerprint: "b1946ac9"}}}, 1)
 	second.deny(time.Second, audit.Record{Reason: "protocol_not_granted", Kind: "packet", Protocol: "udp", Address: "198.51.100.9", Port: 443, Mismatch: "this protocol is not granted; do not retry"}, 12)
 	second.deny(time.Second, audit.Record{Reason: "malformed_request", Host: "api.example.com", Method: hostile, Excerpt: hostile, Mismatch: "the request has more than one reading; use an ordinary HTTP client"}, 0)
+	for i := range 5 {
+		id := second.put(time.Second, audit.Record{Event: audit.Decided, Kind: "tool", Verdict: "allow", Reason: "granted", Position: "policy.hcl:40:1", Tool: &audit.ToolCall{Name: "read_file", Role: "coder"}})
+		second.put(time.Second, audit.Record{Event: audit.Ended, Decision: id, Result: &audit.ToolResult{Produced: 90_000, Shown: 16_000, Failed: i == 3}})
+	}
+	second.deny(time.Second, audit.Record{Kind: "tool", Reason: "tool_not_granted", Tool: &audit.ToolCall{Name: "drop_table " + hostile, Role: "coder"}}, 2)
 	second.put(time.Second, audit.Record{Event: audit.PolicyChanged, Change: &audit.Change{From: hash, To: "9f" + hash[2:], Refused: "policy.hcl:3:1: no such attribute " + hostile}})
 	end(second, time.Second, 1)
 

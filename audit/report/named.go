@@ -107,5 +107,3 @@ type Foreign struct {
 }
 
 func (f *Foreign) call(name string) { f.Place = name }
-
-func (t *Tool) call(name string) { t.Name = name }

@@ -135,12 +135,6 @@ type Change struct {
 // Override is something the operator set for one run.
 type Override struct{ Run, Text string }
 
-// Tool is what was called by one name.
-type Tool struct {
-	Name           string
-	Calls, Refused int64
-}
-
 // Make reads the logs and makes the report. An error is about a log that cannot be read
 // at all; one that is damaged is reported on as far as it can be read.
 func Make(sources []Source, c Config) (*Report, error) {

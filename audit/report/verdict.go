@@ -70,6 +70,12 @@ func (r *Report) attention(c *collector) []Attention {
 	if c.gaps > 0 {
 		say(Alarm, "runs", "%s could not be written. What they would have allowed was denied.", plural(c.gaps, "record"))
 	}
+	if c.unanchored > 0 {
+		say(Look, "runs", "%s could not be left where heads are kept: nobody but this installation knows that much of the log.", plural(c.unanchored, "head"))
+	}
+	if c.dropped > 0 {
+		say(Calm, "runs", "Old segments were deleted %s, as is on record: what they held is not here.", plural(c.dropped, "time"))
+	}
 	if c.spent > 0 {
 		say(Look, "runs", "%s ended because the record budget was spent.", plural(c.spent, "run"))
 	}

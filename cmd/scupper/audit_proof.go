@@ -1,8 +1,78 @@
 package main
 
-import "scupper.dev/scupper/audit/report"
+import (
+	"errors"
+	"fmt"
 
-// proofOf says whether the log of a run is whole.
-func proofOf(dir, run string) report.Proof {
-	return report.Proof{State: report.Unverified, Why: "its log has no signed head"}
+	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/audit/ocsf"
+	"scupper.dev/scupper/audit/report"
+)
+
+// verified is what verification says of a log: what holds, or that it failed, or that
+// nothing can be said for want of a key.
+func (a *App) verified(l logOf) (*audit.Verified, report.Proof) {
+	trust, err := a.trust(nil)
+	if err != nil {
+		return nil, report.Proof{State: report.Unverified, Why: "there is no public key to verify it with: " + err.Error()}
+	}
+	v, err := audit.Verify(l.dir, l.run, trust)
+	var fault *audit.Fault
+	switch {
+	case err == nil:
+		return v, report.Proof{State: report.Verified, Head: v.Head, Why: uncovered(v)}
+	case errors.As(err, &fault) && fault.Unreadable:
+		return nil, report.Proof{State: report.Unverified, Why: err.Error()}
+	}
+	return nil, report.Proof{State: report.Failed, Why: err.Error()}
+}
+
+// uncovered says what no head covers yet.
+func uncovered(v *audit.Verified) string {
+	if n := v.Records - v.Sealed; n > 0 {
+		return fmt.Sprintf("no head covers the last %s yet", plural(n, "record"))
+	}
+	return ""
+}
+
+// proofOf is the state of a log for a report.
+func (a *App) proofOf(dir, run string) report.Proof {
+	_, p := a.verified(logOf{dir, run})
+	return p
+}
+
+// proofs proves records of one log.
+type proofs struct {
+	state report.Proof
+	tree  *audit.Inclusions // nil: there is none
+}
+
+func (a *App) proofs(l logOf) *proofs {
+	v, state := a.verified(l)
+	p := &proofs{state: state}
+	if v == nil {
+		return p
+	}
+	tree, err := audit.Include(l.dir, v)
+	if err != nil {
+		p.state.Why = err.Error()
+		return p
+	}
+	p.tree = tree
+	return p
+}
+
+// of is the proof of one line.
+func (p *proofs) of(l *audit.Line) *ocsf.Proof {
+	out := &ocsf.Proof{State: string(p.state.State), Why: p.state.Why, LeafIndex: l.Seq - 1, LeafHash: audit.LeafHash(l.Bytes)}
+	if p.tree == nil {
+		return out
+	}
+	path, ok := []string(nil), false
+	if _, path, ok = p.tree.Of(l.Seq, l.Bytes); !ok {
+		out.State, out.Why = string(report.Unverified), "no head covers this record"
+		return out
+	}
+	out.Why, out.TreeSize, out.Inclusion, out.Head = "", p.tree.Head.Size, path, p.tree.Signed
+	return out
 }

@@ -52,7 +52,7 @@ func (c *AuditReportCmd) Run(app *App) error {
 }
 
 func (c *AuditReportCmd) prepare(app *App, now time.Time) (report.Config, []logOf, error) {
-	config := report.Config{Now: now, Scupper: version(), Grants: grantsOf, Smallest: smallestOf, Verify: proofOf}
+	config := report.Config{Now: now, Scupper: version(), Grants: grantsOf, Smallest: smallestOf, Verify: app.proofOf}
 	since, err := moment(c.Since, now)
 	if err != nil {
 		return config, nil, usageError("--since", err)

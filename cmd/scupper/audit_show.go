@@ -133,7 +133,7 @@ func whatOf(r *audit.Record) string {
 	case audit.Decided:
 		return r.Asked() + limitNoteOf(r)
 	case audit.Ended:
-		return of + ": " + outcomeOf(r)
+		return of + ": " + r.Outcome()
 	case audit.Repeated:
 		return fmt.Sprintf("%s again, %s", of, plural(r.Count, "time"))
 	case audit.Withdrawn:
@@ -150,6 +150,14 @@ func whatOf(r *audit.Record) string {
 		if r.Change != nil {
 			return changeOf(r.Change)
 		}
+	case audit.CredentialUsed:
+		return r.Bound + " goes out for the first time, fingerprint " + cmp.Or(r.Print, "unknown")
+	case audit.AnchorFailed:
+		return "no head could be left at " + r.Anchor + ": " + r.Error
+	case audit.LogOpened, audit.LogTorn, audit.LogClosed, audit.SegmentsDropped:
+		if r.Log != nil {
+			return segmentOf(r)
+		}
 	case audit.RunEnded:
 		if s := r.Summary; s != nil {
 			return fmt.Sprintf("exit %d, %s, %d refused, %s sent, %s received", s.Exit, plural(s.Requests, "request"), s.Refused, size(s.Sent), size(s.Received))
@@ -158,19 +166,23 @@ func whatOf(r *audit.Record) string {
 	return strings.TrimSpace(r.Asked())
 }
 
+func segmentOf(r *audit.Record) string {
+	switch r.Event {
+	case audit.LogOpened:
+		return fmt.Sprintf("segment %d, after %s", r.Log.Number, plural(r.Log.Before, "record"))
+	case audit.LogTorn:
+		return fmt.Sprintf("%s of a line that was not whole were cut off", plural(r.Log.Cut, "byte"))
+	case audit.SegmentsDropped:
+		return plural(r.Log.Before, "record") + " before this were deleted"
+	}
+	return "a later start closed the log"
+}
+
 func limitNoteOf(r *audit.Record) string {
 	if r.Limit == "" {
 		return ""
 	}
 	return " (" + r.Limit + ")"
-}
-
-func outcomeOf(r *audit.Record) string {
-	said := fmt.Sprintf("status %d", r.Status)
-	if r.Error != "" {
-		said = r.Error
-	}
-	return fmt.Sprintf("%s, %s sent, %s received", said, size(r.Sent), size(r.Received))
 }
 
 func changeOf(c *audit.Change) string {

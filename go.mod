@@ -22,6 +22,7 @@ require (
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
 	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237
+	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (

@@ -290,7 +290,7 @@ func TestTrimmerManyTexts(t *testing.T) {
 	}
 }
 
-func TestTrimmerKeepsWhatATtoolSays(t *testing.T) {
+func TestTrimmerKeepsWhatAToolSays(t *testing.T) {
 	in := gateway.Text("short\x1b")
 	in.Whole, in.Digest = 1<<30, [32]byte{1}
 	out := new(Trimmer).Trim(&gateway.Call{ID: "c"}, &gateway.Definition{}, in)
@@ -308,7 +308,7 @@ func TestStructured(t *testing.T) {
 		"not by schema":    {`{"b":1}`, ``, "does not fit"},
 		"not JSON":         {`{"a":`, ``, "not JSON"},
 		"two values":       {`{} {}`, ``, "not JSON"},
-		"too long":         {`{"a":"` + strings.Repeat("x", 10_000) + `"}`, ``, "longer"},
+		"too long":         {`{"a":"` + strings.Repeat("x", 20_000) + `"}`, ``, "longer"},
 		"nested for ever":  {strings.Repeat("[", 2_000_000), ``, "not JSON"},
 		"a name that acts": {`{"\u001b":1}`, ``, "does not fit"},
 	} {

@@ -20,7 +20,7 @@ type Trimmer struct {
 }
 
 // Trim returns what is shown of r. A tool that has trimmed its text itself has set Whole,
-// and its Digest is kept.
+// and perhaps Digest: both are kept.
 func (t *Trimmer) Trim(c *gateway.Call, d *gateway.Definition, r gateway.Result) gateway.Result {
 	limit := max(d.MaxOutput, 2*MinLimit)
 	r.Content = slices.Clone(r.Content)
@@ -30,11 +30,8 @@ func (t *Trimmer) Trim(c *gateway.Call, d *gateway.Definition, r gateway.Result)
 	}
 	notes = append(notes, t.structured(d, &r, limit)...)
 	whole, digest := measure(r.Content)
-	if r.Whole == 0 {
-		r.Whole = whole
-	}
 	if r.Digest == ([32]byte{}) {
-		r.Digest = digest
+		r.Whole, r.Digest = max(r.Whole, whole), digest
 	}
 	notes = append(t.texts(c, &r, limit-int64(lengthOf(notes))), notes...)
 	if len(notes) > 0 {
@@ -43,6 +40,10 @@ func (t *Trimmer) Trim(c *gateway.Call, d *gateway.Definition, r gateway.Result)
 	r.Shown, _ = measure(r.Content)
 	return r
 }
+
+// roomForFacts is what structured content may have besides a copy of the text, in which
+// each quote and line feed takes two bytes.
+const roomForFacts = 4096
 
 // measure is the size and the SHA-256 of all texts together.
 func measure(content []gateway.Content) (size int64, digest [32]byte) {
@@ -131,7 +132,7 @@ func (t *Trimmer) structured(d *gateway.Definition, r *gateway.Result, limit int
 	switch {
 	case err != nil:
 		return out("it is not JSON")
-	case int64(len(text)) > 2*limit:
+	case int64(len(text)) > 2*limit+roomForFacts:
 		return out("it is longer than this tool may show")
 	case !t.fits(d.Output, text):
 		return out("it does not fit the output schema of the tool")

@@ -29,7 +29,8 @@ func mayImport() map[string][]string {
 		"probe":                 {},
 		"proxy":                 {"capability"},
 		"dnsfilter":             {"capability"},
-		"gateway":               {"capability", "payload"}, // payload reads arguments strictly and checks them
+		"gateway":               {"capability", "payload"},                                  // payload reads arguments strictly and checks them
+		"gateway/shell":         {"audit", "gateway", "gateway/trim", "payload", "sandbox"}, // audit and payload in tests
 		"gateway/trim":          {"gateway", "payload"},
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
@@ -61,6 +62,7 @@ func owners() map[string][]string {
 		"github.com/vishvananda":                 {"netns"},
 		"github.com/google/nftables":             {"netns"},
 		"github.com/mdlayher/netlink":            {"netns", "replay"}, // replay prepares a namespace of its own, for the far side
+		"mvdan.cc/sh/v3":                         {"gateway/shell"},   // finds the words of commands, for advice
 		"github.com/alecthomas/kong":             {"cmd/scupper"},
 		"golang.org/x/term":                      {"cmd/scupper", "sandbox"},
 		"github.com/andybalholm/brotli":          {"credential/redact"},

@@ -1,0 +1,52 @@
+package shell
+
+import (
+	"context"
+	"time"
+
+	"scupper.dev/scupper/gateway"
+	"scupper.dev/scupper/gateway/trim"
+	"scupper.dev/scupper/sandbox"
+)
+
+// roomForStatus is what the last line of a result may take of what is shown.
+const roomForStatus = 512
+
+// run runs a command in the foreground.
+func (t *Tool) run(ctx context.Context, c *gateway.Call, a arguments) gateway.Result {
+	out := t.config.Store.Collect(t.config.MaxOutput-roomForStatus, gateway.Ends)
+	defer out.Close()
+	began := time.Now()
+	end, err := t.config.Sandboxes.Run(ctx, sandbox.Call{ID: c.ID, Role: c.Role}, t.cage(a.Command, t.time(ctx, a), out))
+	o := outcome{end: end, err: err, took: time.Since(began)}
+	return t.result(c, c.ID, out, o)
+}
+
+// cage is the sandbox of one command.
+func (t *Tool) cage(script string, limit time.Duration, out *trim.Collector) sandbox.CageConfig {
+	cage := t.config.Cage
+	cage.Command = command(script)
+	cage.Stdout, cage.Stderr = out, out
+	if limit > 0 && (cage.Limits.Time == 0 || limit < cage.Limits.Time) {
+		cage.Limits.Time = limit
+	}
+	return cage
+}
+
+// time is how long a command in the foreground may take: what was asked for, as far as the
+// tool and the call have it.
+func (t *Tool) time(ctx context.Context, a arguments) time.Duration {
+	limit := min(DefaultTime, t.config.MaxTime)
+	if a.Timeout > 0 {
+		limit = min(time.Duration(a.Timeout)*time.Second, t.config.MaxTime)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		// The sandbox ends first, so that there is a result to tell.
+		limit = min(limit, max(time.Until(deadline)-endTime, time.Second))
+	}
+	return limit
+}
+
+// endTime is what ending a sandbox takes, the time that the command has to end by itself
+// included.
+const endTime = 5 * time.Second

@@ -29,7 +29,8 @@ func mayImport() map[string][]string {
 		"probe":                 {},
 		"proxy":                 {"capability"},
 		"dnsfilter":             {"capability"},
-		"gateway":               {"capability", "payload"},                                  // payload reads arguments strictly and checks them
+		"gateway":               {"capability", "payload"}, // payload reads arguments strictly and checks them
+		"gateway/files":         {"gateway"},
 		"gateway/shell":         {"audit", "gateway", "gateway/trim", "payload", "sandbox"}, // audit and payload in tests
 		"gateway/trim":          {"gateway", "payload"},
 		"netns":                 {},
@@ -56,9 +57,9 @@ func owners() map[string][]string {
 	return map[string][]string{
 		"github.com/hashicorp/hcl/v2":            {"capability/policyfile"},
 		"github.com/zclconf/go-cty":              {"capability/policyfile"},
-		"github.com/agext/levenshtein":           {"capability/policyfile"}, // names the nearest word in a diagnostic
-		"github.com/modelcontextprotocol/go-sdk": {"gateway"},               // gateway/face alone
-		"github.com/miekg/dns":                   {"dnsfilter", "replay"},   // replay answers as the world's DNS servers
+		"github.com/agext/levenshtein":           {"capability/policyfile", "gateway/files"}, // names the nearest word, the nearest file
+		"github.com/modelcontextprotocol/go-sdk": {"gateway"},                                // gateway/face alone
+		"github.com/miekg/dns":                   {"dnsfilter", "replay"},                    // replay answers as the world's DNS servers
 		"github.com/vishvananda":                 {"netns"},
 		"github.com/google/nftables":             {"netns"},
 		"github.com/mdlayher/netlink":            {"netns", "replay"}, // replay prepares a namespace of its own, for the far side
@@ -78,6 +79,7 @@ func owners() map[string][]string {
 		"golang.org/x/net/bpf":                   {"replay", "sandbox"},
 		"golang.org/x/mod/sumdb":                 {"audit", "e2e"}, // e2e serves modules with a checksum database
 		"golang.org/x/mod/zip":                   {"e2e"},
+		"golang.org/x/text/unicode/norm":         {"gateway/files"}, // names that are one on some file system
 		"golang.org/x/sync":                      anyone,
 		"golang.org/x/sys":                       anyone,
 		"gvisor.dev/gvisor/pkg":                  {"sandbox"}, // the seccomp rule builder

@@ -9,7 +9,7 @@ import (
 // Limits of a path. Matching variables over several segments takes a time that grows
 // with the square or the cube of their number.
 const (
-	MaxPath     = 8 << 10 // bytes of the escaped path
+	MaxPath     = 8 << 10 // bytes of the escaped path, as it comes and as it is sent
 	MaxSegments = 128
 )
 
@@ -58,6 +58,9 @@ func ParsePath(escaped string) (Path, error) {
 	}
 	if err := p.split(rest); err != nil {
 		return Path{}, err
+	}
+	if 3*len(p.decoded) > MaxPath && len(p.String()) > MaxPath {
+		return Path{}, errPathLength
 	}
 	return p, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // Limits of a query.
 const (
-	MaxQuery      = 16 << 10 // bytes of the raw query
+	MaxQuery      = 16 << 10 // bytes of the raw query, as it comes and as it is sent
 	MaxParameters = 256      // name=value pairs
 )
 
@@ -38,6 +38,7 @@ func ParseQuery(raw string) (Query, error) {
 	if len(raw) > MaxQuery {
 		return nil, errQueryLength
 	}
+	grown := 3*len(raw) > MaxQuery // perhaps, once everything is escaped in our way
 	n := strings.Count(raw, "&") + 1
 	if n > MaxParameters {
 		return nil, errQueryCount
@@ -51,6 +52,9 @@ func ParseQuery(raw string) (Query, error) {
 			return nil, err
 		}
 		q = append(q, p)
+	}
+	if grown && len((&QueryRule{Any: true}).render(q, nil)) > MaxQuery {
+		return nil, errQueryLength
 	}
 	return q, nil
 }

@@ -40,37 +40,45 @@ func (a *attempt) authorized() {
 // TestPrivateGit: CRED-15, a clone from a server that wants a password: git has none, or
 // the placeholder in its address, and never sees the challenge.
 func TestPrivateGit(t *testing.T) {
-	w := newWorld(t, ordinaryUser(t))
-	startPrivateGitServer(w, basicOf("bot"), "acme/app", "acme/open").commit("acme/app", "first", 3)
-	w.env = append(w.env, "FORGE_TOKEN="+forgeSecret, "GIT_TERMINAL_PROMPT=0")
-	w.policy(gitPolicy)
-	w.run(shell("GIT_TERMINAL_PROMPT=0 git clone -q " + gitURL + " none")).wantFailure()
-	w.policy(private + strings.TrimPrefix(strings.Replace(gitPolicy, "}", "  credential   = credential.forge\n}", 1), "version = 1\n"))
-	w.control(shell("git clone -q " + gitURL + " two && cat two/first")).wantStdout("first 2").authorized()
-	w.control(shell(`git clone -q "https://me:$FORGE_TOKEN@` + gitHost + `/acme/app" three && cat three/first`)).wantStdout("first 2").authorized()
-	w.control(shell(`git -c "http.extraHeader=Authorization: Bearer $FORGE_TOKEN" ls-remote ` + gitURL)).wantStdout("refs/heads/main").authorized()
-	w.attack(shell("git -c http.extraHeader='Authorization: Bearer ghp_attacker' ls-remote " + gitURL)).wantFailure().wantReason("foreign_credential").farSideNothing()
-	w.attack(shell("git -c http.extraHeader='Cookie: session=attacker' ls-remote " + gitURL)).wantFailure().wantReason("foreign_credential").farSideNothing()
+	for _, u := range users(t) {
+		t.Run(u.name, func(t *testing.T) {
+			w := newWorld(t, u)
+			startPrivateGitServer(w, basicOf("bot"), "acme/app", "acme/open").commit("acme/app", "first", 3)
+			w.env = append(w.env, "FORGE_TOKEN="+forgeSecret, "GIT_TERMINAL_PROMPT=0")
+			w.policy(gitPolicy)
+			w.run(shell("GIT_TERMINAL_PROMPT=0 git clone -q " + gitURL + " none")).wantFailure()
+			w.policy(private + strings.TrimPrefix(strings.Replace(gitPolicy, "}", "  credential   = credential.forge\n}", 1), "version = 1\n"))
+			w.control(shell("git clone -q " + gitURL + " two && cat two/first")).wantStdout("first 2").authorized()
+			w.control(shell(`git clone -q "https://me:$FORGE_TOKEN@` + gitHost + `/acme/app" three && cat three/first`)).wantStdout("first 2").authorized()
+			w.control(shell(`git -c "http.extraHeader=Authorization: Bearer $FORGE_TOKEN" ls-remote ` + gitURL)).wantStdout("refs/heads/main").authorized()
+			w.attack(shell("git -c http.extraHeader='Authorization: Bearer ghp_attacker' ls-remote " + gitURL)).wantFailure().wantReason("foreign_credential").farSideNothing()
+			w.attack(shell("git -c http.extraHeader='Cookie: session=attacker' ls-remote " + gitURL)).wantFailure().wantReason("foreign_credential").farSideNothing()
+		})
+	}
 }
 
 // TestPrivateRegistry: EXF-03, an install from a registry that wants a password; a publish
 // with somebody else's is refused.
 func TestPrivateRegistry(t *testing.T) {
-	w := newWorld(t, ordinaryUser(t))
-	sum := sha1.Sum([]byte(forgeSecret)) // what htpasswd has, not a choice of ours
-	packages := fiftyPackages(t)[:5]
-	startRegistryWith(w, packages, strings.ReplaceAll(registryConfig, "$all", "$authenticated"), "bot:{SHA}"+base64.StdEncoding.EncodeToString(sum[:])+":\n")
-	project(w, packages)
-	w.env = append(w.env, "FORGE_TOKEN="+forgeSecret)
-	const use = "use \"npm\" {\n  registry = \"https://" + registryHost + "\"\n%s}\n"
-	install := command("npm", "ci", "--no-audit", "--no-fund")
-	w.policy("version = 1\n" + fmt.Sprintf(use, ""))
-	w.run(install).wantFailure()
-	w.policy(private + fmt.Sprintf(use, "  credential = credential.forge\n"))
-	w.control(install).authorized()
-	w.attack(shell("echo '//" + registryHost + "/:_authToken=npm_attacker' >.npmrc && npm ci --no-audit --no-fund")).wantFailure().wantReasonOnly("foreign_credential").farSideNothing()
-	w.work("package.json", `{"name":"stolen","version":"1.0.0"}`)
-	w.attack(shell("npm publish --access public")).wantFailure().farSideNothing().looked[theLog] = true
+	for _, u := range users(t) {
+		t.Run(u.name, func(t *testing.T) {
+			w := newWorld(t, u)
+			sum := sha1.Sum([]byte(forgeSecret)) // what htpasswd has, not a choice of ours
+			packages := fiftyPackages(t)[:5]
+			startRegistryWith(w, packages, strings.ReplaceAll(registryConfig, "$all", "$authenticated"), "bot:{SHA}"+base64.StdEncoding.EncodeToString(sum[:])+":\n")
+			project(w, packages)
+			w.env = append(w.env, "FORGE_TOKEN="+forgeSecret)
+			const use = "use \"npm\" {\n  registry = \"https://" + registryHost + "\"\n%s}\n"
+			install := command("npm", "ci", "--no-audit", "--no-fund")
+			w.policy("version = 1\n" + fmt.Sprintf(use, ""))
+			w.run(install).wantFailure()
+			w.policy(private + fmt.Sprintf(use, "  credential = credential.forge\n"))
+			w.control(install).authorized()
+			w.attack(shell("echo '//" + registryHost + "/:_authToken=npm_attacker' >.npmrc && npm ci --no-audit --no-fund")).wantFailure().wantReasonOnly("foreign_credential").farSideNothing()
+			w.work("package.json", `{"name":"stolen","version":"1.0.0"}`)
+			w.attack(shell("npm publish --access public")).wantFailure().farSideNothing().looked[theLog] = true
+		})
+	}
 }
 
 // wantReasonOnly looks for denials in the log that all have this reason.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +13,7 @@ import (
 )
 
 // Explanation tells a person about one decision. Its texts may hold whatever the
-// sandbox sent; WriteExplanation makes them safe on a terminal.
+// sandbox sent; Write makes them safe on a terminal.
 type Explanation struct {
 	ID       string    `json:"id"`
 	Time     time.Time `json:"time"`
@@ -34,6 +32,24 @@ type Explanation struct {
 	Outcome  string    `json:"outcome,omitempty"`
 	Policy   string    `json:"policy"`
 	Hash     string    `json:"policy_hash"`
+
+	Excerpt []PolicyLine `json:"excerpt,omitempty"`     // of the policy as it was then, around Position
+	Kept    string       `json:"policy_kept,omitempty"` // the file with its whole text
+	Altered string       `json:"altered,omitempty"`     // why that text is not to be believed
+	Since   string       `json:"since,omitempty"`       // what became of the policy, if the caller knows
+
+	Segment string          `json:"segment"`
+	Number  int             `json:"line_number"` // in the segment
+	Seq     int64           `json:"seq"`
+	Record  json.RawMessage `json:"record"`          // as it stands there
+	Proof   *Evidence       `json:"proof,omitempty"` // if the caller verified the log
+}
+
+// Evidence says whether a record is in a log that verifies.
+type Evidence struct {
+	State string `json:"state"`          // verified, not verified or failed
+	Head  string `json:"head,omitempty"` // that covers the record
+	Why   string `json:"why,omitempty"`  // when it is not verified
 }
 
 // Explain explains a decision by its ID; see Find for what else id can be.
@@ -46,10 +62,11 @@ func Explain(dir, id string) (*Explanation, error) {
 	e := &Explanation{
 		ID: r.ID, Time: r.Time, Asked: asked(r), Verdict: r.Verdict, Reason: r.Reason, Sentence: capability.Reason(r.Reason).Sentence(),
 		Limit: r.Limit, Times: f.Times, Grant: r.Grant, Position: r.Position, Preset: r.Preset, Mismatch: r.Mismatch, Smallest: r.Smallest,
+		Segment: f.Line.Segment, Number: f.Line.Number, Seq: r.Seq, Record: f.Line.Bytes,
 	}
 	if f.Start != nil {
 		e.Policy, e.Hash = f.Start.Policy, judgedBy(dir, r, f.Start)
-		e.Line = policyLine(dir, r.ID[:runLength], e, r.Position)
+		e.quote(dir, r.ID[:runLength])
 	}
 	e.Outcome = outcome(f)
 	return e, nil
@@ -68,24 +85,6 @@ func outcome(f *Found) string {
 	default:
 		return fmt.Sprintf("status %d, %d bytes sent, %d received", o.Status, o.Sent, o.Received)
 	}
-}
-
-// policyLine is the line that position names in the policy text of the run; empty
-// when position is in another file.
-func policyLine(dir, run string, e *Explanation, position string) string {
-	file, line, ok := splitPosition(position)
-	if !ok || filepath.Base(file) != filepath.Base(e.Policy) || strings.Trim(e.Hash, hexDigits) != "" {
-		return ""
-	}
-	text, err := os.ReadFile(policyFile(dir, run, e.Hash))
-	if err != nil {
-		return ""
-	}
-	lines := strings.Split(string(text), "\n")
-	if line < 1 || line > len(lines) {
-		return ""
-	}
-	return capped(strings.TrimSpace(lines[line-1]), maxSentence)
 }
 
 // splitPosition takes file:line:column apart from the right.
@@ -110,6 +109,11 @@ func WriteExplanation(w io.Writer, dir, id string) error {
 	if err != nil {
 		return err
 	}
+	return e.Write(w)
+}
+
+// Write explains the decision to a person.
+func (e *Explanation) Write(w io.Writer) error {
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
@@ -120,20 +124,41 @@ func WriteExplanation(w io.Writer, dir, id string) error {
 	row("answer", e.Verdict+": "+e.Reason+limitNote(e.Limit)+timesNote(e.Times))
 	row("because", cmp.Or(e.Mismatch, e.Sentence))
 	row("grant", grantNote(e))
-	row("policy", e.Position)
-	row("", e.Line)
+	row("policy", e.policyNote())
+	for _, l := range e.Excerpt {
+		row("", l.String())
+	}
+	row("", e.Altered)
 	row("preset", e.Preset)
 	row("outcome", e.Outcome)
 	row("id", e.ID)
 	row("time", e.Time.Format(time.RFC3339))
+	row("record", fmt.Sprintf("line %d of %s", e.Number, e.Segment))
+	row("proof", e.Proof.String())
 	if e.Smallest != "" {
 		b.WriteString("\nthe smallest grant that would permit it:\n\n")
 		for line := range strings.Lines(e.Smallest) {
 			fmt.Fprintf(&b, "  %s\n", Printable(strings.TrimSuffix(line, "\n")))
 		}
 	}
-	_, err = io.WriteString(w, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// policyNote is where in the policy it stands, and what became of that policy.
+func (e *Explanation) policyNote() string {
+	return strings.Trim(e.Position+"; "+e.Since, "; ")
+}
+
+// String says on one line what is proved.
+func (v *Evidence) String() string {
+	switch {
+	case v == nil:
+		return ""
+	case v.Head != "":
+		return v.State + ": the record is under the head " + v.Head
+	}
+	return v.State + ": " + v.Why
 }
 
 func limitNote(limit string) string {
@@ -160,12 +185,8 @@ func grantNote(e *Explanation) string {
 	return e.Grant + " comes nearest"
 }
 
-// WriteExplanationJSON is WriteExplanation for programs: one JSON object on one line.
-func WriteExplanationJSON(w io.Writer, dir, id string) error {
-	e, err := Explain(dir, id)
-	if err != nil {
-		return err
-	}
+// WriteJSON is Write for programs: one JSON object on one line.
+func (e *Explanation) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(e)

@@ -33,7 +33,8 @@ func TestWriteExplanation(t *testing.T) {
 		"because   method PUT is not in GET\n",
 		"grant     api comes nearest\n",
 		"policy    policy.hcl:3:3\n",
-		"          allow { path = \"/repos/{repo}\" }\n",
+		"              1  grant \"api\" {\n              ...\n          >   3    allow { path = \"/repos/{repo}\" }\n",
+		"record    line 3 of 000001.jsonl\n",
 		"id        " + d.ID + "\n",
 		"  grant \"new-api.example.com\" {\n",
 	} {
@@ -45,9 +46,53 @@ func TestWriteExplanation(t *testing.T) {
 		t.Errorf("last is\n%s", last)
 	}
 	var b bytes.Buffer
-	var e Explanation
-	if err := WriteExplanationJSON(&b, g.config.Dir, g.Run()); err != nil || json.Unmarshal(b.Bytes(), &e) != nil || e.ID != d.ID || e.Times != 2 {
+	var back Explanation
+	e, err := Explain(g.config.Dir, g.Run())
+	if err != nil || e.WriteJSON(&b) != nil || json.Unmarshal(b.Bytes(), &back) != nil || back.ID != d.ID || back.Times != 2 || !bytes.Contains(back.Record, []byte(`"method_not_granted"`)) {
 		t.Errorf("JSON is %s, %v", b.String(), err)
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	const text = "version = 1\n\ngrant \"api\" {\n  host = \"h\"\n  allow {\n    path = \"/{a}\"\n    body {\n    }\n  }\n  allow {\n  }\n}\n"
+	for at, want := range map[int]string{
+		3:  ">   3  grant \"api\" {|    4    host = \"h\"|    5    allow {|    6      path = \"/{a}\"|    7      body {|    8      }|    9    }|   10    allow {|   11    }|   12  }",
+		5:  "    3  grant \"api\" {|    ...|>   5    allow {|    6      path = \"/{a}\"|    7      body {|    8      }|    9    }",
+		4:  "    3  grant \"api\" {|>   4    host = \"h\"",
+		1:  ">   1  version = 1",
+		0:  "",
+		99: "",
+	} {
+		var got []string
+		for _, l := range excerpt(text, at) {
+			got = append(got, l.String())
+		}
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("line %d: got\n%s\nwant\n%s", at, strings.Join(got, "\n"), strings.ReplaceAll(want, "|", "\n"))
+		}
+	}
+	if n := len(excerpt("grant \"x\" {\n"+strings.Repeat("  a = 1\n", 100)+"}\n", 1)); n != maxExcerptLines+1 {
+		t.Errorf("a long block has %d lines", n)
+	}
+}
+
+func TestChangedPolicyTextIsNotQuoted(t *testing.T) {
+	g := newGuard(t, nil)
+	d := g.Authorize(ask(t, "PUT", "api.example.com", "/repos/app"))
+	g.Close(0)
+	path := policyFile(g.config.Dir, g.run, digestOf([]byte(policyText)))
+	if err := os.WriteFile(path, []byte(policyText+"# changed\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := explanation(t, g.config.Dir, d.ID)
+	if strings.Contains(text, ">   3") || !strings.Contains(text, "it was changed afterwards") {
+		t.Errorf("the explanation is\n%s", text)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if text := explanation(t, g.config.Dir, d.ID); !strings.Contains(text, "not beside the log any more") {
+		t.Errorf("the explanation is\n%s", text)
 	}
 }
 

@@ -1,16 +1,13 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -53,18 +50,12 @@ func Latest(dir string) (run string, err error) {
 // version known here yields an error that names it, and ends the sequence.
 func Records(dir, run string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		if !isRun(run) {
-			yield(nil, fmt.Errorf("find run %s: %w", Printable(run), ErrNotFound))
-			return
-		}
-		segments, err := filepath.Glob(filepath.Join(escapeGlob(dir), run, "??????.jsonl"))
-		if err != nil || len(segments) == 0 {
-			yield(nil, errors.Join(fmt.Errorf("find run %s: %w", run, ErrNotFound), err))
-			return
-		}
-		slices.Sort(segments)
-		for _, s := range segments {
-			if !readSegment(s, yield) {
+		for l, err := range Lines(dir, run) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(l.Record, nil) {
 				return
 			}
 		}
@@ -83,32 +74,6 @@ func escapeGlob(dir string) string {
 	return b.String()
 }
 
-func readSegment(path string, yield func(*Record, error) bool) (more bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return yield(nil, fmt.Errorf("open audit log: %w", err))
-	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return true
-		}
-		if err != nil {
-			return yield(nil, fmt.Errorf("read audit log %s: %w", Printable(path), err))
-		}
-		rec, err := parse(line)
-		if err != nil {
-			yield(nil, fmt.Errorf("read audit log %s, line %d: %w", Printable(path), n, err))
-			return false
-		}
-		if !yield(rec, nil) {
-			return false
-		}
-	}
-}
-
 func parse(line []byte) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -124,6 +89,7 @@ func parse(line []byte) (*Record, error) {
 type Found struct {
 	Start    *Start // the run's first record
 	Decision *Record
+	Line     Line    // of the decision
 	Outcome  *Record // nil when there is none
 	Times    int64   // how often its like was asked
 	Revoked  bool    // it was written too late, and the request was denied
@@ -161,15 +127,17 @@ func findLast(dir string) (*Found, error) {
 // find is the last decision that is wanted.
 func find(dir, run string, wanted func(*Record) bool) (*Found, error) {
 	f := new(Found)
-	for r, err := range Records(dir, run) {
+	for l, err := range Lines(dir, run) {
 		if err != nil {
 			return nil, err
 		}
+		r := l.Record
 		switch {
 		case r.Event == RunStarted:
 			f.Start = r.Run
 		case wanted(r):
-			f = &Found{Start: f.Start, Decision: r, Times: max(1, r.Count)}
+			f = &Found{Start: f.Start, Decision: r, Line: *l, Times: max(1, r.Count)}
+			f.Line.Bytes = slices.Clone(l.Bytes)
 		case f.Decision != nil && r.Decision == f.Decision.ID:
 			f.follow(r)
 		}

@@ -33,11 +33,12 @@ func install(t *testing.T) *installation {
 	if _, err := audit.EnsureKey(state, in.dir); err != nil {
 		t.Fatal(err)
 	}
-	file, diags := policyfile.Parse("policy.hcl", []byte(granted), policyfile.Options{})
+	policy := in.policy(granted)
+	file, diags := policyfile.Parse(policy, []byte(granted), policyfile.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	g, err := audit.New(audit.Config{Dir: in.dir, State: state, Policy: file.Policy, PolicyText: file.Text, PolicyPath: "policy.hcl", Command: []string{"npm", "ci"}, Version: "test"})
+	g, err := audit.New(audit.Config{Dir: in.dir, State: state, Policy: file.Policy, PolicyText: file.Text, PolicyPath: policy, Command: []string{"npm", "ci"}, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +68,16 @@ func (in *installation) scupper(code int, args ...string) string {
 	}
 	in.stderr = stderr.String()
 	return stdout.String()
+}
+
+// policy writes the policy where the run has it from.
+func (in *installation) policy(text string) (path string) {
+	in.t.Helper()
+	path = filepath.Join(in.home, "policy.hcl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		in.t.Fatal(err)
+	}
+	return path
 }
 
 // damage changes the log where it says old.

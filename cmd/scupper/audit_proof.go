@@ -76,3 +76,16 @@ func (p *proofs) of(l *audit.Line) *ocsf.Proof {
 	out.Why, out.TreeSize, out.Inclusion, out.Head = "", p.tree.Head.Size, path, p.tree.Signed
 	return out
 }
+
+// evidence says whether the record of an explanation is in a log that verifies.
+func (a *App) evidence(l logOf, e *audit.Explanation) *audit.Evidence {
+	p := a.proofs(l)
+	v := &audit.Evidence{State: string(p.state.State), Why: p.state.Why}
+	if p.tree == nil {
+		return v
+	}
+	if _, _, ok := p.tree.Of(e.Seq, e.Record); !ok {
+		return &audit.Evidence{State: string(report.Unverified), Why: "no head covers this record"}
+	}
+	return &audit.Evidence{State: string(report.Verified), Head: p.tree.Head.String()}
+}

@@ -117,7 +117,7 @@ func newSubstitution(text []byte, a editArguments) *substitution {
 
 // apply returns the new text. Every byte outside the matches is that of the old one.
 func (s *substitution) apply() ([]byte, error) {
-	if s.code == binary {
+	if s.code == notText {
 		return nil, refuse(Kind, "%s is a binary file (%s); only text is edited", quote(s.Path), typeOf(s.text))
 	}
 	if crlf := toCRLF(s.Old); crlf != s.Old {

@@ -16,7 +16,7 @@ const (
 	utf16LE  encoding = "utf-16le"
 	utf16BE  encoding = "utf-16be"
 	latin1   encoding = "iso-8859-1" // whatever is not UTF-8 and has no NUL
-	binary   encoding = "binary"
+	notText  encoding = "binary"
 )
 
 // wide reports whether characters have two bytes or four.
@@ -29,7 +29,7 @@ func sniff(head []byte) (e encoding, mark int) {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		return utf8Text, 3
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")):
-		return binary, 0 // UTF-32
+		return notText, 0 // UTF-32
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
 		return utf16LE, 2
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
@@ -37,7 +37,7 @@ func sniff(head []byte) (e encoding, mark int) {
 	case bytes.IndexByte(head, 0) >= 0:
 		return unmarked(head), 0
 	case controls(head) > len(head)/10:
-		return binary, 0
+		return notText, 0
 	}
 	return utf8Text, 0
 }
@@ -57,7 +57,7 @@ func unmarked(head []byte) encoding {
 	case half >= 2 && zero[0] > half*7/10 && zero[1] <= half/50:
 		return utf16BE
 	}
-	return binary
+	return notText
 }
 
 func controls(head []byte) (n int) {
@@ -74,7 +74,7 @@ func controls(head []byte) (n int) {
 func encodingOf(text []byte) (e encoding, mark int) {
 	e, mark = sniff(text[:min(len(text), 8<<10)])
 	if e.wide() && len(text)%2 != 0 || e == utf8Text && bytes.IndexByte(text, 0) >= 0 {
-		return binary, 0
+		return notText, 0
 	}
 	if e == utf8Text && mark == 0 && !utf8.Valid(text) && !hasWide(text) {
 		return latin1, 0

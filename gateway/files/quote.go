@@ -12,9 +12,10 @@ import (
 // are not UTF-8.
 func quote(name string) string { return `"` + escape(name, `"\`) + `"` }
 
-// show shows a name as it is where nothing in it could be mistaken, and quoted where it could.
+// show shows a name as it is where nothing in it could be mistaken, and quoted where it
+// could, also for a note of ours, which stands in brackets.
 func show(name string) string {
-	if name != "" && escape(name, `"\`) == name && strings.TrimSpace(name) == name {
+	if name != "" && name[0] != '[' && escape(name, `"\`) == name && strings.TrimSpace(name) == name {
 		return name
 	}
 	return quote(name)

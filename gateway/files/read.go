@@ -128,7 +128,7 @@ func readFrom(ctx context.Context, f io.Reader, size int64, a readArguments) (ga
 	switch {
 	case isImage(head):
 		return readImage(whole, size, a, head)
-	case code == binary:
+	case code == notText:
 		kind := typeOf(head)
 		return structured(fmt.Sprintf("%s is a binary file: %s, %d bytes. It is not shown.\n", quote(a.Path), kind, size),
 			readAnswer{Path: a.Path, Type: kind, Bytes: size})

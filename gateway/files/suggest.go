@@ -2,7 +2,6 @@ package files
 
 import (
 	"errors"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -39,9 +38,8 @@ func (w *Workspace) namesLike(dir, base string) []string {
 	if err != nil {
 		return nil
 	}
-	f := os.NewFile(uintptr(fd), "")
-	entries, err := f.ReadDir(mostLooked)
-	if errors.Join(err, f.Close()) != nil {
+	entries, err := readDirectory(fd)
+	if errors.Join(err, unix.Close(fd)) != nil || len(base) > 255 {
 		return nil
 	}
 	type near struct {
@@ -49,11 +47,11 @@ func (w *Workspace) namesLike(dir, base string) []string {
 		score float64
 	}
 	var all []near
-	for _, e := range entries {
-		score := levenshtein.Similarity(strings.ToLower(e.Name()), strings.ToLower(base), nil)
-		hidden := strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(base, ".")
-		if e.Type()&os.ModeSymlink == 0 && !hidden && score >= 0.6 && e.Name() != base {
-			all = append(all, near{e.Name(), score})
+	for _, e := range entries[:min(len(entries), mostLooked)] {
+		score := levenshtein.Similarity(strings.ToLower(e.name), strings.ToLower(base), nil)
+		hidden := strings.HasPrefix(e.name, ".") && !strings.HasPrefix(base, ".")
+		if (e.kind == unix.DT_REG || e.kind == unix.DT_DIR) && !hidden && score >= 0.6 && e.name != base {
+			all = append(all, near{e.name, score})
 		}
 	}
 	slices.SortFunc(all, func(a, b near) int {

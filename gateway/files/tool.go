@@ -38,6 +38,7 @@ func (w *Workspace) Entries() []gateway.Entry {
 		{Definition: readDefinition(), Tool: tool(w.read)},
 		{Definition: writeDefinition(), Tool: tool(w.write)},
 		{Definition: editDefinition(), Tool: tool(w.edit)},
+		{Definition: globDefinition(), Tool: tool(w.glob)},
 	}
 }
 

@@ -58,6 +58,7 @@ func owners() map[string][]string {
 		"github.com/hashicorp/hcl/v2":            {"capability/policyfile"},
 		"github.com/zclconf/go-cty":              {"capability/policyfile"},
 		"github.com/agext/levenshtein":           {"capability/policyfile", "gateway/files"}, // names the nearest word, the nearest file
+		"github.com/bmatcuk/doublestar/v4":       {"gateway/files"},
 		"github.com/modelcontextprotocol/go-sdk": {"gateway"},                                // gateway/face alone
 		"github.com/miekg/dns":                   {"dnsfilter", "replay"},                    // replay answers as the world's DNS servers
 		"github.com/vishvananda":                 {"netns"},

@@ -129,7 +129,7 @@ func start(c Config, run, hash string, f file, seal *sealer) (*Guard, error) {
 		Key: seal.public(), Durability: string(c.Durability),
 	}})
 	if err != nil {
-		return nil, errors.Join(err, g.log.close(nil), seal.leave())
+		return nil, errors.Join(err, g.log.close(nil, nil), seal.leave())
 	}
 	seal.start(g.log, c.SealEvery)
 	go g.tend()
@@ -282,7 +282,7 @@ func (g *Guard) finish(d capability.Decision, o capability.Outcome, call string)
 // Summary is what the run has done so far.
 func (g *Guard) Summary() Summary {
 	s := g.totals.summary(g.run, g.log.written.Load(), time.Duration(g.log.since()))
-	s.Head = g.sealer.last()
+	s.Head = g.sealer.newest()
 	return s
 }
 
@@ -297,6 +297,5 @@ func (g *Guard) Close(exit int) error {
 	s := g.Summary()
 	s.Exit = exit
 	s.Head = ""
-	err := g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s})
-	return errors.Join(err, g.sealer.close(err == nil, g.config.WriteTimeout))
+	return g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s}, g.sealer.last())
 }

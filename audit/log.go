@@ -179,8 +179,9 @@ func (l *log) probe() {
 }
 
 // close appends the last record, if there is one, waits for those under way up to the
-// timeout, and closes the file. A second call does nothing.
-func (l *log) close(last *Record) error {
+// timeout, puts everything on the disk and closes the file. seal, which may be nil, is
+// called before that, once nothing is written any more. A second call does nothing.
+func (l *log) close(last *Record, seal func(complete bool) error) error {
 	l.closing.Lock()
 	already := l.closed
 	l.closed = true
@@ -193,17 +194,26 @@ func (l *log) close(last *Record) error {
 	err := l.sendLast(last, timer.C)
 	close(l.queue)
 	done := make(chan error, 1)
-	go func() {
-		<-l.ended
-		<-l.idle
-		done <- errors.Join(l.flush(), l.file.Close())
-	}()
+	go func() { done <- errors.Join(err, l.finishAll(err, seal)) }()
 	select {
-	case end := <-done:
-		return errors.Join(err, end)
+	case err := <-done:
+		return err
 	case <-timer.C:
-		return fmt.Errorf("close audit log: %w", errHung)
+		return fmt.Errorf("close audit log: %w", errors.Join(err, errHung))
 	}
+}
+
+// finishAll ends what is under way. A log without its last record is sealed as it is.
+func (l *log) finishAll(failed error, seal func(complete bool) error) error {
+	<-l.ended
+	<-l.idle
+	var err error
+	if seal != nil {
+		err = seal(failed == nil)
+	} else {
+		err = l.flush()
+	}
+	return errors.Join(err, l.file.Close())
 }
 
 func (l *log) sendLast(r *Record, timeout <-chan time.Time) error {

@@ -53,13 +53,6 @@ func newSealer(c Config, key *Key, run string) (*sealer, error) {
 	if s.entry, err = enrol(c.State, c.Dir, run); err != nil {
 		return nil, err
 	}
-	signed, _, err := s.sign(new(tree))
-	if err == nil {
-		err = s.entry.put(signed)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.leave())
-	}
 	return s, nil
 }
 
@@ -99,40 +92,39 @@ func (s *sealer) start(l *log, every time.Duration) {
 			case <-s.stop:
 				return
 			case <-tick.C:
-				_ = s.seal(true) // the next one may succeed; the last one is answered for
+				_ = s.seal() // the next one may succeed; the last one is answered for
 			}
 		}
 	}()
 }
 
-// seal signs the log as it is now, if there is anything new. A head must not be ahead of the disk, or a power
-// cut would look like a crime.
-func (s *sealer) seal(sync bool) error {
+// seal signs the log as it is now, if there is anything new, while that is put on the
+// disk. A head must not be ahead of the disk, or a power cut would look like a crime.
+func (s *sealer) seal() error {
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
 	t, fresh := s.log.snapshot()
-	if s.size() == t.n && len(fresh) == 0 {
-		return nil
-	}
-	if sync {
-		if err := s.log.flush(); err != nil {
-			s.log.keepLeaves(fresh)
-			return err
-		}
+	synced := make(chan error, 1)
+	go func() { synced <- s.log.flush() }()
+	if s.size() == t.n {
+		return <-synced
 	}
 	signed, h, err := s.sign(&t)
-	if err != nil {
+	if err == nil {
+		err = errors.Join(s.writeLeaves(fresh), os.WriteFile(s.newHead(), signed, 0o600))
+	}
+	if err = errors.Join(err, <-synced); err != nil {
+		s.log.keepLeaves(fresh)
 		return err
 	}
-	if err = s.writeLeaves(fresh); err != nil {
-		s.log.keepLeaves(fresh)
-	}
-	err = errors.Join(err, replaceFile(headOf(s.dir, s.run), signed, 0o600), s.entry.put(signed))
+	err = errors.Join(os.Rename(s.newHead(), headOf(s.dir, s.run)), s.entry.put(signed))
 	s.mu.Lock()
 	s.head, s.signed = h, signed
 	s.mu.Unlock()
 	return err
 }
+
+func (s *sealer) newHead() string { return headOf(s.dir, s.run) + ".new" }
 
 // writeLeaves writes each to its place, so that writing twice does no harm.
 func (s *sealer) writeLeaves(fresh []leaves) error {
@@ -155,8 +147,8 @@ func (s *sealer) size() int64 {
 	return s.head.Size
 }
 
-// last is the newest head in one word, or empty.
-func (s *sealer) last() string {
+// newest is the newest head in one word, or empty.
+func (s *sealer) newest() string {
 	if s == nil {
 		return ""
 	}
@@ -168,29 +160,20 @@ func (s *sealer) last() string {
 	return s.head.String()
 }
 
-// close seals the log for the last time, within the timeout; the log is closed. ended
+// last is the function that seals a log which is written no more, or nil. complete
 // means that it has all its records.
-func (s *sealer) close(ended bool, timeout time.Duration) error {
+func (s *sealer) last() func(complete bool) error {
 	if s == nil {
 		return nil
 	}
 	s.halt.Do(func() { close(s.stop) })
-	done := make(chan error, 1)
-	go func() {
+	return func(complete bool) error {
 		<-s.stopped
-		err := s.seal(false)
-		done <- errors.Join(err, s.entry.close(ended && err == nil))
-	}()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		if err != nil {
+		err := s.seal()
+		if err = errors.Join(err, s.entry.close(complete && err == nil)); err != nil {
 			return fmt.Errorf("sign the audit log: %w", err)
 		}
 		return nil
-	case <-timer.C:
-		return fmt.Errorf("sign the audit log: %w", errHung)
 	}
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/sha256"
 	"errors"
 	"math/bits"
 
@@ -70,6 +71,9 @@ func (t *tree) peaks() []tlog.Hash {
 	}
 	return out
 }
+
+// emptyRoot is the root of a tree without leaves.
+func emptyRoot() tlog.Hash { return tlog.Hash(sha256.Sum256(nil)) }
 
 // planted is a tree of n leaves of which only the whole subtrees are known.
 func planted(n int64, peaks []tlog.Hash) (*tree, error) {

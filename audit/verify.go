@@ -110,6 +110,7 @@ type check struct {
 	reached  int           // of them are behind
 	before   *tree         // of the records that were dropped; nil: none
 	tree     *tree
+	sure     int64       // records that a record after them confirms
 	leaves   []tlog.Hash // of the lines that are there
 	first    int64       // the number of the first of them, from 0
 	segments []int
@@ -117,6 +118,7 @@ type check struct {
 	closed   bool    // the last record closes the log
 	torn     int64
 	policies []named // by hash
+	fault    *Fault  // of a head; what is wrong with the records comes first
 }
 
 func newCheck(dir, run string, trust Trust) (*check, error) {
@@ -161,14 +163,22 @@ func (c *check) gatherHeads(keys note.Verifiers, trust Trust) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", names[i], err)
 		}
+		if len(signed) == 0 && i > 0 { // registered, and not yet sealed
+			c.heads = append(c.heads, checkedHead{Head{Log: "/" + c.run, Root: emptyRoot()}, names[i], nil})
+			continue
+		}
 		h, err := openHead(signed, keys)
 		if err == nil && h.Run() != c.run {
 			err = fmt.Errorf("it is that of run %s", h.Run())
 		}
-		if err != nil {
-			return &Fault{Run: c.run, Says: fmt.Sprintf("%s, %s, does not count: %v", names[i], Printable(path), err)}
+		if err != nil { // the others may tell which record is bad
+			c.fault = &Fault{Run: c.run, Says: fmt.Sprintf("%s, %s, does not count: %v", names[i], Printable(path), err)}
+			continue
 		}
 		c.heads = append(c.heads, checkedHead{h, names[i], signed})
+	}
+	if len(c.heads) == 0 && c.fault != nil {
+		return c.fault
 	}
 	if len(c.heads) == 0 {
 		return c.noHead()
@@ -217,12 +227,12 @@ func (c *check) passed() error {
 	return nil
 }
 
-// mismatchFrom is the first record that no true head covers.
+// mismatchFrom is the first record that nothing before has confirmed.
 func (c *check) mismatchFrom() int64 {
 	if c.reached == 0 {
-		return c.first
+		return max(c.first, c.sure)
 	}
-	return max(c.first, c.heads[c.reached-1].Size)
+	return max(c.first, c.sure, c.heads[c.reached-1].Size)
 }
 
 // verdict says what holds, once all lines are read.
@@ -236,6 +246,9 @@ func (c *check) verdict() (*Verified, error) {
 			return nil, c.blame(&Fault{Says: fmt.Sprintf("records before it are gone, and no record says that they were dropped; %s has %d records", h.from, h.Size)}, c.first, c.first)
 		}
 		return nil, c.blame(&Fault{Says: fmt.Sprintf("the log was cut: it ends after record %d, and %s has %d", c.tree.n, h.from, h.Size)}, c.tree.n, c.tree.n)
+	}
+	if c.fault != nil {
+		return nil, c.fault
 	}
 	v := &Verified{
 		Run: c.run, Records: c.tree.n, Sealed: c.newest().Size, Head: c.newest().String(), Dropped: c.first,

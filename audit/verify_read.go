@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -169,8 +170,9 @@ func (c *check) fits(s stampOf) error {
 		return err
 	}
 	if want, err := tlog.ParseHash(s.Log.Root); err != nil || s.Log.Before != c.tree.n || want != root {
-		return c.blame(&Fault{Says: "it was written after other records than those before it"}, c.tree.n, c.tree.n)
+		return c.blame(&Fault{Says: "they are not the records that record " + strconv.FormatInt(s.Seq, 10) + " was written after"}, c.mismatchFrom(), c.tree.n)
 	}
+	c.sure = c.tree.n
 	return nil
 }
 
@@ -191,7 +193,7 @@ func (c *check) begin() error {
 			return c.skipHeads()
 		}
 	}
-	return c.blame(&Fault{Says: fmt.Sprintf("the segments before %06d are missing, and no record says that they were dropped", c.segments[0])}, 0, 0)
+	return c.blame(&Fault{File: segmentFile(c.dir, c.run, firstSegment), Line: 1, Says: fmt.Sprintf("the segments before %06d are missing, and no record says that they were dropped", c.segments[0])}, 0, 0)
 }
 
 // skipHeads leaves out heads of records that were dropped: what they say is not to be

@@ -26,6 +26,7 @@ type specimen struct {
 }
 
 func newSpecimen(t *testing.T) *specimen {
+	t.Setenv("TMPDIR", "/dev/shm") // it is written ten thousand times
 	dir, run, trust := signedRun(t, 30, func(c *Config) { c.SegmentSize = 3000 })
 	state := t.TempDir()
 	if _, err := MakeKey(state, false); err != nil {

@@ -52,7 +52,7 @@ func (c *check) segment(n int, last bool) error {
 		return &Fault{Run: c.run, File: path, Line: 1, Says: fmt.Sprintf("it cannot be read: %v", err), Unreadable: true}
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 256<<10)
+	in := bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, err := readLine(in)
 		switch {
@@ -213,7 +213,7 @@ func (c *check) dropRecord(n int) (*tree, error) {
 		return nil, &Fault{Run: c.run, File: segmentFile(c.dir, c.run, n), Line: 1, Says: fmt.Sprintf("it cannot be read: %v", err), Unreadable: true}
 	}
 	defer text.Close()
-	in := bufio.NewReaderSize(text, 256<<10)
+	in := bufio.NewReaderSize(text, 64<<10)
 	var found *tree
 	for {
 		line, err := readLine(in)

@@ -30,6 +30,32 @@ func (x *exchange) upload(from io.ReadCloser, most int64) *uploadBody {
 	return &uploadBody{x: x, from: from, left: most, finder: finder{texts: x.p.cfg.Policy().Placeholders()}}
 }
 
+// readAheadMax is the length in bytes up to which a declared body is read to its end
+// before anything of its request goes upstream. There are origins that take for whole
+// what was cut: of a request that is refused in the middle, they shall know nothing.
+const readAheadMax = 64 << 10
+
+func (x *exchange) small() bool { return x.length >= 0 && x.length <= readAheadMax }
+
+// readAhead reads a small body. It holds memory as inspection does, and waits for it.
+func (x *exchange) readAhead(rule *capability.BodyRule) bool {
+	if err := x.p.held.Acquire(x.r.Context(), x.length); err != nil {
+		x.fail(clientFailure(x.r, err))
+		return false
+	}
+	x.held = x.length
+	sent, err := io.ReadAll(&capped{x: x, from: x.r.Body, left: rule.Max})
+	if err != nil {
+		return false
+	}
+	if x.foreignTrailer() {
+		x.fail(*denied(capability.ForeignCredential))
+		return false
+	}
+	x.sendWhole(sent)
+	return true
+}
+
 // early makes an answer that comes before the end of its request the last one of the
 // connection.
 func (x *exchange) early(h http.Header) {

@@ -12,8 +12,8 @@ import (
 var errTrailing = errors.New("there is something behind the coded body")
 
 // prepareBody makes the body to send: the client's as it flows, or, where the grant
-// demands inspection, the bytes that the inspector wrote anew. False: the exchange has
-// failed.
+// demands inspection, the bytes that the inspector wrote anew. A small one is read to its
+// end first. False: the exchange has failed.
 func (x *exchange) prepareBody() bool {
 	if !x.q.Body.Present {
 		return true
@@ -22,7 +22,7 @@ func (x *exchange) prepareBody() bool {
 	rule := x.d.Allow.Body
 	x.body, x.length = x.upload(x.r.Body, rule.Max), x.q.Body.Length
 	if rule.Inspector == nil {
-		return true
+		return !x.small() || x.readAhead(rule)
 	}
 	if !x.hold(rule) {
 		return false
@@ -37,9 +37,14 @@ func (x *exchange) prepareBody() bool {
 		x.fail(*denied(capability.BodyNotGranted)) // unless reading it failed first
 		return false
 	}
+	x.sendWhole(sent)
+	return true
+}
+
+// sendWhole makes sent the body to send.
+func (x *exchange) sendWhole(sent []byte) {
 	x.body, x.length = x.upload(io.NopCloser(bytes.NewReader(sent)), int64(len(sent))), int64(len(sent))
 	x.body.done.Store(true) // the client's, that is
-	return true
 }
 
 // forms of a body that inspection has in memory: as it came, decoded, written anew.
@@ -53,7 +58,7 @@ func (x *exchange) hold(rule *capability.BodyRule) bool {
 		most = min(most, n)
 	}
 	if err := x.p.held.Acquire(x.r.Context(), forms*most); err != nil {
-		x.fail(failure{kind: errClientGone, cause: err})
+		x.fail(clientFailure(x.r, err))
 		return false
 	}
 	x.held = forms * most

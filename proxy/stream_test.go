@@ -202,7 +202,7 @@ func (r readNoting) Read(b []byte) (int, error) { *r.read = true; return r.Reade
 
 func TestEarlyAnswer(t *testing.T) {
 	t.Run("HP-20 an answer before the body leaves a defined state", func(t *testing.T) {
-		w := newWorld(t, nil)
+		w := newWorld(t, streaming)
 		w.tls.handler = func(rw http.ResponseWriter, r *http.Request) {
 			if r.Method == "POST" {
 				rw.WriteHeader(401)
@@ -212,11 +212,11 @@ func TestEarlyAnswer(t *testing.T) {
 		}
 		c := w.inside()
 		br := bufio.NewReader(c)
-		status, _, err := w.exchange(c, br, "POST /notes HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+		status, _, err := w.exchange(c, br, "POST /large HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/octet-stream\r\nContent-Length: 100000\r\n\r\n")
 		if status != 401 {
 			t.Fatalf("got %d, %v", status, err)
 		}
-		status, body, err := w.exchange(c, br, strings.Repeat("x", 1000)+"GET /public/a HTTP/1.1\r\nHost: HOST\r\n\r\n")
+		status, body, err := w.exchange(c, br, strings.Repeat("x", 100000)+"GET /public/a HTTP/1.1\r\nHost: HOST\r\n\r\n")
 		if err == nil && (status != 200 || body != "fine") {
 			t.Errorf("next request: got %d %q", status, body)
 		}

@@ -255,10 +255,15 @@ func (w *world) say(c net.Conn, text string) (status int, body string) {
 	return status, body
 }
 
+// filled is text with the authorities in it, written as it has to be on the world's way.
+func (w *world) filled(text string) string {
+	return strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart), "OTHER", fmt.Sprintf("other.example:%d", w.port)).Replace(w.spell(text))
+}
+
 func (w *world) exchange(c net.Conn, br *bufio.Reader, text string) (int, string, error) {
 	w.t.Helper()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
-	text = strings.NewReplacer("HOST", fmt.Sprintf("allowed.example:%d", w.port), "CLEAR", fmt.Sprintf("allowed.example:%d", w.cleart), "OTHER", fmt.Sprintf("other.example:%d", w.port)).Replace(w.spell(text))
+	text = w.filled(text)
 	if _, err := io.WriteString(c, text); err != nil {
 		return 0, "", err
 	}

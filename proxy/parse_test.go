@@ -48,6 +48,9 @@ func TestMalformedFraming(t *testing.T) {
 				}
 				ended(t, c)
 				w.refused(capability.MalformedRequest)
+				if got := w.denials(1)[0].Request.Excerpt; len(got) < 4 || len(got) > 4*128+2 || strings.ContainsAny(got, "\r\n\x00") {
+					t.Errorf("AUD-09 the record shows %q", got)
+				}
 			})
 		}
 	})

@@ -21,23 +21,26 @@ func TestUpstreamCertificate(t *testing.T) {
 		{"TLS-06 expired", far.issue(t, time.Now().Add(-time.Hour), "allowed.example")},
 		{"TLS-06 wrong name", far.issue(t, time.Now().Add(time.Hour), "other.example")},
 	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			w := newWorld(t, nil, func(w *world) {
-				w.tls = startOriginWith(t, &row.cert)
-				w.config.UpstreamRoots = far.pool
-				w.config.Overrides[0].To = w.tls.addr
-			})
-			status, body, _ := w.get(w.client(false), w.url("/public/a"))
-			if status != 502 || !strings.Contains(body, errUpstreamCertificate) {
-				t.Errorf("got %d %s", status, body)
+	each(t, secured(), func(t *testing.T, by option) {
+		for _, row := range rows {
+			for _, protocol := range []string{"http/1.1", "h2"} {
+				t.Run(row.name+" "+protocol, func(t *testing.T) {
+					w := newWorld(t, nil, by, func(w *world) {
+						w.tls = startOriginWith(t, &row.cert)
+						w.config.UpstreamRoots = far.pool
+						w.config.Overrides[0].To = w.tls.addr
+					})
+					if status, body := w.fetch(protocol, "/public/a"); status != 502 || !strings.Contains(body, errUpstreamCertificate) {
+						t.Errorf("got %d %s", status, body)
+					}
+					w.untouched()
+					if got := w.requestsFinished(1)[0].Outcome; got.Error != errUpstreamCertificate || got.Status != 0 {
+						t.Errorf("outcome: %+v", got)
+					}
+				})
 			}
-			w.untouched()
-			if got := w.finished(1)[0].Outcome; got.Error != errUpstreamCertificate || got.Status != 0 {
-				t.Errorf("outcome: %+v", got)
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestUpstreamFailures(t *testing.T) {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/http2"
 
 	"scupper.dev/scupper/capability"
 )
@@ -87,6 +90,28 @@ func (w *world) far() *origin {
 		return w.plain
 	}
 	return w.tls
+}
+
+// fetch makes a GET in either protocol.
+func (w *world) fetch(protocol, target string) (status int, body string) {
+	w.t.Helper()
+	if protocol != "h2" {
+		return w.say(w.inside(), "GET "+target+" HTTP/1.1\r\nHost: HOST\r\n\r\n")
+	}
+	h := w.rawH2()
+	h.open(1, h.get(w, target), true)
+	h.until(func(f http2.Frame) bool {
+		switch f := f.(type) {
+		case *http2.MetaHeadersFrame:
+			status, _ = strconv.Atoi(f.PseudoValue("status"))
+			return f.StreamEnded()
+		case *http2.DataFrame:
+			body += string(f.Data())
+			return f.StreamEnded()
+		}
+		return false
+	})
+	return status, body
 }
 
 // requestsFinished are the outcomes of n requests; what opened a tunnel is no request.

@@ -112,147 +112,149 @@ func (w *world) upgrade(c net.Conn, early string) (*bufio.Reader, *http.Response
 }
 
 func TestWebSocket(t *testing.T) {
-	t.Run("NET-08 USE-08 both ways, early frames too", func(t *testing.T) {
-		w := newWorld(t, webSockets)
-		upgraded(w, nil, plainFrame(finBit|opText, "hello"), echoFrames)
-		c := w.inside()
-		br, resp := w.upgrade(c, maskedFrame(finBit|opText, "early"))
-		if resp.StatusCode != 101 || resp.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" || resp.Header.Get("Sec-WebSocket-Extensions") != "" {
-			t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
-		}
-		io.WriteString(c, maskedFrame(opText, "h\xc3")+maskedFrame(finBit|opPing, "")+maskedFrame(finBit|opContinuation, "\xa4")+maskedFrame(finBit|opClose, "\x03\xe8bye"))
-		var got []string
-		for range 6 {
-			_, payload, err := readWire(br)
-			if err != nil {
-				t.Fatalf("after %q: %v", got, err)
-			}
-			got = append(got, payload)
-		}
-		if want := []string{"hello", "early", "h\xc3", "", "\xa4", "\x03\xe8bye"}; fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		o := w.finished(1)[0].Outcome
-		if o.Status != 101 || o.Close != "client 1000" || o.Error != "" || o.Sent < 20 || o.Received < 20 {
-			t.Errorf("outcome: %+v", o)
-		}
-		if h := w.tls.requests()[0].Header; len(h["Sec-Websocket-Extensions"]) > 0 || h.Get("Sec-WebSocket-Key") == "dGhlIHNhbXBsZSBub25jZQ==" {
-			t.Errorf("the far side saw %v", h)
-		}
-	})
-	t.Run("NET-08 refused where it is not granted", func(t *testing.T) {
-		w := newWorld(t, webSockets)
-		c := w.inside()
-		if status, _ := w.say(c, strings.Replace(upgrade, "/live", "/plain", 1)+"\r\nGET /plain HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 403 {
-			t.Errorf("got %d", status)
-		}
-		ended(t, c)
-		w.refused(capability.ProtocolNotGranted)
-	})
-	for name, row := range map[string]struct {
-		from, to string
-		reason   capability.Reason
-	}{
-		"another protocol": {"Upgrade: websocket", "Upgrade: other", capability.ProtocolNotGranted},
-		"two protocols":    {"Upgrade: websocket", "Upgrade: websocket\r\nUpgrade: other", capability.ProtocolNotGranted},
-		"no key":           {"Sec-WebSocket-Key", "X-Key", capability.MalformedRequest},
-		"a short key":      {"dGhlIHNhbXBsZSBub25jZQ==", "dGhl", capability.MalformedRequest},
-		"another version":  {"Version: 13", "Version: 8", capability.MalformedRequest},
-		"a body":           {"Upgrade: websocket", "Upgrade: websocket\r\nContent-Length: 5", capability.MalformedRequest},
-	} {
-		t.Run("NET-08 a handshake with "+name, func(t *testing.T) {
-			w := newWorld(t, webSockets)
-			w.say(w.inside(), strings.Replace(upgrade, row.from, row.to, 1)+"\r\n")
-			w.refused(row.reason)
-		})
-	}
-	for name, head := range map[string]func(string) string{
-		"without proof": func(s string) string { return strings.Replace(s, "Accept: ", "Accept: x", 1) },
-		"with an extension": func(s string) string {
-			return strings.Replace(s, "Upgrade:", "Sec-WebSocket-Extensions: permessage-deflate\r\nUpgrade:", 1)
-		},
-		"to another protocol": func(s string) string { return strings.Replace(s, "Upgrade: websocket", "Upgrade: other", 1) },
-	} {
-		t.Run("NET-08 a 101 "+name, func(t *testing.T) {
-			w := newWorld(t, webSockets)
-			upgraded(w, head, "", nil)
-			if _, resp := w.upgrade(w.inside(), ""); resp.StatusCode != 502 {
-				t.Errorf("got %d", resp.StatusCode)
-			}
-		})
-	}
-	t.Run("NET-08 a 101 that nobody asked for", func(t *testing.T) {
-		w := newWorld(t, webSockets)
-		upgraded(w, nil, "", nil)
-		if status, _ := w.say(w.inside(), "GET /plain HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 502 {
-			t.Errorf("got %d", status)
-		}
-	})
-	for name, bytes := range map[string]string{
-		"no frame at all":          "GET / HTTP/1.1\r\n\r\n",
-		"a reserved bit":           maskedFrame(finBit|0x40|opText, "x"),
-		"a reserved operation":     maskedFrame(finBit|0x3, "x"),
-		"no mask":                  plainFrame(finBit|opText, "x"),
-		"a long ping":              maskedFrame(finBit|opPing, strings.Repeat("x", 126)),
-		"a ping in parts":          maskedFrame(opPing, "x"),
-		"a continuation of none":   maskedFrame(finBit|opContinuation, "x"),
-		"a message in another":     maskedFrame(opText, "x") + maskedFrame(finBit|opText, "x"),
-		"text that is not UTF-8":   maskedFrame(finBit|opText, "\xff"),
-		"text that ends too early": maskedFrame(finBit|opText, "\xc3"),
-		"a close of one byte":      maskedFrame(finBit|opClose, "x"),
-		"a close without meaning":  maskedFrame(finBit|opClose, "\x03\xed"),
-		"a long form":              "\x81\xfe\x00\x05\x00\x00\x00\x00hello",
-		"a message over the cap":   "\x82\xff\x00\x00\x00\x00\x01\x00\x00\x01\x00\x00\x00\x00",
-		"a length without end":     "\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00",
-	} {
-		t.Run("NET-08 "+name, func(t *testing.T) {
-			w := newWorld(t, webSockets, limited(func(l *Limits) { l.Message = 1 << 20 }))
-			upgraded(w, nil, "", echoFrames)
+	each(t, secured(), func(t *testing.T, by option) {
+		t.Run("NET-08 USE-08 both ways, early frames too", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			upgraded(w, nil, plainFrame(finBit|opText, "hello"), echoFrames)
 			c := w.inside()
-			if _, resp := w.upgrade(c, ""); resp.StatusCode != 101 {
-				t.Fatalf("control: got %d", resp.StatusCode)
+			br, resp := w.upgrade(c, maskedFrame(finBit|opText, "early"))
+			if resp.StatusCode != 101 || resp.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" || resp.Header.Get("Sec-WebSocket-Extensions") != "" {
+				t.Fatalf("got %d %v", resp.StatusCode, resp.Header)
 			}
-			io.WriteString(c, bytes)
+			io.WriteString(c, maskedFrame(opText, "h\xc3")+maskedFrame(finBit|opPing, "")+maskedFrame(finBit|opContinuation, "\xa4")+maskedFrame(finBit|opClose, "\x03\xe8bye"))
+			var got []string
+			for range 6 {
+				_, payload, err := readWire(br)
+				if err != nil {
+					t.Fatalf("after %q: %v", got, err)
+				}
+				got = append(got, payload)
+			}
+			if want := []string{"hello", "early", "h\xc3", "", "\xa4", "\x03\xe8bye"}; fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			o := w.requestsFinished(1)[0].Outcome
+			if o.Status != 101 || o.Close != "client 1000" || o.Error != "" || o.Sent < 20 || o.Received < 20 {
+				t.Errorf("outcome: %+v", o)
+			}
+			if h := w.tls.requests()[0].Header; len(h["Sec-Websocket-Extensions"]) > 0 || h.Get("Sec-WebSocket-Key") == "dGhlIHNhbXBsZSBub25jZQ==" {
+				t.Errorf("the far side saw %v", h)
+			}
+		})
+		t.Run("NET-08 refused where it is not granted", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			c := w.inside()
+			if status, _ := w.say(c, strings.Replace(upgrade, "/live", "/plain", 1)+"\r\nGET /plain HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 403 {
+				t.Errorf("got %d", status)
+			}
 			ended(t, c)
-			d := w.denials(1)[0]
-			if d.Decision.Reason != capability.MalformedRequest || !strings.Contains(d.Request.Excerpt, "WebSocket") {
-				t.Errorf("got %s, %s", d.Decision.Reason, d.Request.Excerpt)
+			w.refused(capability.ProtocolNotGranted)
+		})
+		for name, row := range map[string]struct {
+			from, to string
+			reason   capability.Reason
+		}{
+			"another protocol": {"Upgrade: websocket", "Upgrade: other", capability.ProtocolNotGranted},
+			"two protocols":    {"Upgrade: websocket", "Upgrade: websocket\r\nUpgrade: other", capability.ProtocolNotGranted},
+			"no key":           {"Sec-WebSocket-Key", "X-Key", capability.MalformedRequest},
+			"a short key":      {"dGhlIHNhbXBsZSBub25jZQ==", "dGhl", capability.MalformedRequest},
+			"another version":  {"Version: 13", "Version: 8", capability.MalformedRequest},
+			"a body":           {"Upgrade: websocket", "Upgrade: websocket\r\nContent-Length: 5", capability.MalformedRequest},
+		} {
+			t.Run("NET-08 a handshake with "+name, func(t *testing.T) {
+				w := newWorld(t, webSockets, by)
+				w.say(w.inside(), strings.Replace(upgrade, row.from, row.to, 1)+"\r\n")
+				w.refused(row.reason)
+			})
+		}
+		for name, head := range map[string]func(string) string{
+			"without proof": func(s string) string { return strings.Replace(s, "Accept: ", "Accept: x", 1) },
+			"with an extension": func(s string) string {
+				return strings.Replace(s, "Upgrade:", "Sec-WebSocket-Extensions: permessage-deflate\r\nUpgrade:", 1)
+			},
+			"to another protocol": func(s string) string { return strings.Replace(s, "Upgrade: websocket", "Upgrade: other", 1) },
+		} {
+			t.Run("NET-08 a 101 "+name, func(t *testing.T) {
+				w := newWorld(t, webSockets, by)
+				upgraded(w, head, "", nil)
+				if _, resp := w.upgrade(w.inside(), ""); resp.StatusCode != 502 {
+					t.Errorf("got %d", resp.StatusCode)
+				}
+			})
+		}
+		t.Run("NET-08 a 101 that nobody asked for", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			upgraded(w, nil, "", nil)
+			if status, _ := w.say(w.inside(), "GET /plain HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 502 {
+				t.Errorf("got %d", status)
 			}
-			if o := w.finished(1)[0].Outcome; o.Error != string(capability.MalformedRequest) {
+		})
+		for name, bytes := range map[string]string{
+			"no frame at all":          "GET / HTTP/1.1\r\n\r\n",
+			"a reserved bit":           maskedFrame(finBit|0x40|opText, "x"),
+			"a reserved operation":     maskedFrame(finBit|0x3, "x"),
+			"no mask":                  plainFrame(finBit|opText, "x"),
+			"a long ping":              maskedFrame(finBit|opPing, strings.Repeat("x", 126)),
+			"a ping in parts":          maskedFrame(opPing, "x"),
+			"a continuation of none":   maskedFrame(finBit|opContinuation, "x"),
+			"a message in another":     maskedFrame(opText, "x") + maskedFrame(finBit|opText, "x"),
+			"text that is not UTF-8":   maskedFrame(finBit|opText, "\xff"),
+			"text that ends too early": maskedFrame(finBit|opText, "\xc3"),
+			"a close of one byte":      maskedFrame(finBit|opClose, "x"),
+			"a close without meaning":  maskedFrame(finBit|opClose, "\x03\xed"),
+			"a long form":              "\x81\xfe\x00\x05\x00\x00\x00\x00hello",
+			"a message over the cap":   "\x82\xff\x00\x00\x00\x00\x01\x00\x00\x01\x00\x00\x00\x00",
+			"a length without end":     "\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00",
+		} {
+			t.Run("NET-08 "+name, func(t *testing.T) {
+				w := newWorld(t, webSockets, by, limited(func(l *Limits) { l.Message = 1 << 20 }))
+				upgraded(w, nil, "", echoFrames)
+				c := w.inside()
+				if _, resp := w.upgrade(c, ""); resp.StatusCode != 101 {
+					t.Fatalf("control: got %d", resp.StatusCode)
+				}
+				io.WriteString(c, bytes)
+				ended(t, c)
+				d := w.denials(1)[0]
+				if d.Decision.Reason != capability.MalformedRequest || !strings.Contains(d.Request.Excerpt, "WebSocket") {
+					t.Errorf("got %s, %s", d.Decision.Reason, d.Request.Excerpt)
+				}
+				if o := w.requestsFinished(1)[0].Outcome; o.Error != string(capability.MalformedRequest) {
+					t.Errorf("outcome: %+v", o)
+				}
+			})
+		}
+		t.Run("NET-08 what the upstream sends is judged too", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			upgraded(w, nil, "HTTP/1.1 200 OK\r\n\r\n", echoFrames)
+			c := w.inside()
+			br, _ := w.upgrade(c, "")
+			if rest, _ := io.ReadAll(br); len(rest) > 0 {
+				t.Errorf("got %q", rest)
+			}
+			if o := w.requestsFinished(1)[0].Outcome; o.Error != errUpstreamBroken {
 				t.Errorf("outcome: %+v", o)
 			}
 		})
-	}
-	t.Run("NET-08 what the upstream sends is judged too", func(t *testing.T) {
-		w := newWorld(t, webSockets)
-		upgraded(w, nil, "HTTP/1.1 200 OK\r\n\r\n", echoFrames)
-		c := w.inside()
-		br, _ := w.upgrade(c, "")
-		if rest, _ := io.ReadAll(br); len(rest) > 0 {
-			t.Errorf("got %q", rest)
-		}
-		if o := w.finished(1)[0].Outcome; o.Error != errUpstreamBroken {
-			t.Errorf("outcome: %+v", o)
-		}
-	})
-	t.Run("NET-08 ends with its grant", func(t *testing.T) {
-		w := newWorld(t, webSockets)
-		upgraded(w, nil, "", echoFrames)
-		c := w.inside()
-		w.upgrade(c, "")
-		w.reload(nil)
-		w.proxy.Rejudge()
-		ended(t, c)
-	})
-	t.Run("NET-08 has a time", func(t *testing.T) {
-		w := newWorld(t, webSockets, limited(func(l *Limits) { l.Request = 200 * time.Millisecond }))
-		upgraded(w, nil, "", echoFrames)
-		c := w.inside()
-		w.upgrade(c, "")
-		ended(t, c)
-		if o := w.finished(1)[0].Outcome; o.Error != string(capability.TooSlow) {
-			t.Errorf("outcome: %+v", o)
-		}
+		t.Run("NET-08 ends with its grant", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			upgraded(w, nil, "", echoFrames)
+			c := w.inside()
+			w.upgrade(c, "")
+			w.reload(nil)
+			w.proxy.Rejudge()
+			ended(t, c)
+		})
+		t.Run("NET-08 has a time", func(t *testing.T) {
+			w := newWorld(t, webSockets, by, limited(func(l *Limits) { l.Request = 200 * time.Millisecond }))
+			upgraded(w, nil, "", echoFrames)
+			c := w.inside()
+			w.upgrade(c, "")
+			ended(t, c)
+			if o := w.requestsFinished(1)[0].Outcome; o.Error != string(capability.TooSlow) {
+				t.Errorf("outcome: %+v", o)
+			}
+		})
 	})
 }
 

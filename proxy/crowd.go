@@ -58,7 +58,7 @@ func (f *front) turnAway(conn net.Conn) {
 	req := l.request(capability.KindConnect)
 	req.Limit = limitConnections
 	d := f.p.cfg.Authority.Refuse(req, capability.LimitExceeded)
-	switch first, err := l.peek(f.p.cfg.Limits.Refused); {
+	switch first, err := l.peek(f.p.patience(l)); { // not granted, as far as l knows: a short one
 	case err != nil:
 	case first == recordHandshake:
 		f.p.alert(l)

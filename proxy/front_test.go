@@ -77,7 +77,7 @@ func wantAlert(t *testing.T, err error) {
 
 // full is a world whose only connection is taken; leave gives its place back.
 func full(t *testing.T) (w *world, leave func()) {
-	w = newWorld(t, nil, limited(func(l *Limits) { l.Connections, l.Handshake = 1, 20*time.Second }))
+	w = newWorld(t, nil, limited(func(l *Limits) { l.Connections, l.Handshake, l.Refused = 1, 20*time.Second, 50*time.Millisecond }))
 	c := w.inside()
 	if status, _ := w.say(c, "GET /public/a HTTP/1.1\r\nHost: HOST\r\n\r\n"); status != 200 {
 		t.Fatalf("control: got %d", status)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -63,23 +64,56 @@ func TestOneRuleThreeShapes(t *testing.T) {
 	})
 }
 
+// notes grants a small upload besides.
+const notes = publicAPI + `
+grant "notes" {
+  reason     = "test"
+  owner      = "test"
+  host       = "notes.example.com"
+  credential = anonymous
+  allow {
+    methods = ["GET"]
+    path    = "/notes"
+  }
+  allow {
+    methods = ["POST"]
+    path    = "/notes"
+    body {
+      type = "text/plain"
+      max  = "1KiB"
+    }
+  }
+}
+`
+
 // TestRedirects: what an answer points at is judged like anything else.
 func TestRedirects(t *testing.T) {
 	w := newWorld(t, ordinaryUser(t))
-	w.policy(publicAPI)
+	w.policy(notes)
+	const from = "https://notes.example.com/notes"
 	for _, tc := range []struct {
-		name, to string
-		denials  []string
+		name, to              string
+		transparent, explicit []string // denials
 	}{
-		{"REDIR-01 into the host", "http://127.0.0.1:9/", nil}, // the sandbox's own loopback: nobody listens there
-		{"REDIR-01 to a metadata service", "http://169.254.169.254/latest/", []string{"packet metadata_address tcp 169.254.169.254:80"}},
-		{"REDIR-02 with the body to another host", "https://evil.example.net/upload", []string{"name no_grant evil.example.net"}},
+		// Without a proxy that is the sandbox's own loopback, where nobody listens.
+		{"REDIR-01 into the host", "http://127.0.0.1:9/", nil, []string{"http address_not_granted GET 127.0.0.1 /"}},
+		{"REDIR-01 to a metadata service", "http://169.254.169.254/latest/", []string{"packet metadata_address tcp 169.254.169.254:80"}, []string{"http metadata_address GET 169.254.169.254 /latest/"}},
+		{"REDIR-02 with the body to another host", "https://evil.example.net/upload", []string{"name no_grant evil.example.net"}, []string{"connect no_grant evil.example.net:443"}},
+		{"REDIR-02 with the body to another function", "https://api.example.com/public/a", []string{"http method_not_granted POST api.example.com /public/a"}, []string{"http method_not_granted POST api.example.com /public/a"}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w.inet.Handle("api.example.com", http.RedirectHandler(tc.to, http.StatusPermanentRedirect))
-			defer w.inet.Handle("api.example.com", nil)
-			w.attack(curl("-L", "https://api.example.com/public/a")).wantFailure().wantDenials(tc.denials...).
-				farSide("GET https://api.example.com/public/a")
-		})
+		for _, f := range fronts {
+			t.Run(tc.name+", "+f.name, func(t *testing.T) {
+				w.inet.Handle("notes.example.com", http.RedirectHandler(tc.to, http.StatusPermanentRedirect))
+				defer w.inet.Handle("notes.example.com", nil)
+				denials, method, args := tc.transparent, "GET", append([]string{"-f", "-L", from}, f.args...)
+				if strings.HasPrefix(f.name, "explicit") {
+					denials = tc.explicit
+				}
+				if strings.Contains(tc.name, "body") {
+					method, args = "POST", append(args, "-H", "Content-Type: text/plain", "-d", "secret")
+				}
+				w.attack(curl(args...)).wantFailure().wantDenials(denials...).farSide(method + " " + from)
+			})
+		}
 	}
 }

@@ -36,7 +36,6 @@ type Config struct {
 type Registered struct {
 	Entry
 	Narrow    Schema    // that the arguments must fit besides the tool's own; nil: none
-	Fields    []string  // of Result.Structured that are shown; nil: all
 	Calls     int64     // in one run; 0: no limit
 	Approval  bool      // each call needs one
 	Inspector Inspector // sees results before the caller does; nil: none
@@ -130,7 +129,7 @@ func (g *Gateway) admitted(ctx context.Context, r *capability.Request, t *tool, 
 	call := &Call{ID: d.ID, Tool: asked.Name, Role: asked.Principal.Role, Arguments: asked.Arguments, Progress: rising(asked.Progress)}
 	began := g.config.Now()
 	result, trouble := t.run(ctx, call)
-	result = g.trim(call, t, result)
+	result = g.config.Trimmer.Trim(call, &t.Definition, result)
 	result, verdict := t.inspect(ctx, call, result)
 	return g.outcome(d, result, capability.ToolOutcome{Verdict: verdict, Error: trouble, Duration: g.config.Now().Sub(began).Nanoseconds()})
 }

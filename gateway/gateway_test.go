@@ -185,36 +185,6 @@ func TestAToolThatCrashesOrHangsHasFailed(t *testing.T) {
 	}
 }
 
-func TestDeclaredFieldsAndSchemaHoldForStructuredResults(t *testing.T) {
-	structured := func(text string, fields ...string) func(*Registered) {
-		return func(r *Registered) {
-			r.Fields = fields
-			r.Definition.Output = json.RawMessage(`{"type":"object","additionalProperties":false,"required":["code"],"properties":{"code":{"type":"integer"},"log":{"type":"string"}}}`)
-			r.Tool = work(func(context.Context, *Call) Result { return Result{Structured: json.RawMessage(text)} })
-		}
-	}
-	for _, row := range []struct {
-		name   string
-		change func(*Registered)
-		want   string
-	}{
-		{"all fields", structured(`{"code":1,"log":"x"}`), `{"code":1,"log":"x"}`},
-		{"one field", structured(`{"code":1,"log":"x"}`, "code"), `{"code":1}`},
-		{"a required field is not shown", structured(`{"code":1,"log":"x"}`, "log"), ``},
-		{"does not fit", structured(`{"code":"1"}`), ``},
-		{"not JSON", structured(`{"code":1`), ``},
-	} {
-		w := newWorld(t, row.change)
-		a := w.ask("echo", good, "")
-		if string(a.Result.Structured) != row.want {
-			t.Errorf("%s: got %s, want %s", row.name, a.Result.Structured, row.want)
-		}
-		if row.want == "" && !strings.Contains(a.Result.Content[len(a.Result.Content)-1].Text, "left out") {
-			t.Errorf("%s: nothing says so: %+v", row.name, a.Result.Content)
-		}
-	}
-}
-
 // classifier answers one verdict.
 type classifier struct {
 	verdict Verdict

@@ -24,8 +24,8 @@ const (
 // tool is a registered tool, ready to be called.
 type tool struct {
 	Registered
-	input, output *payload.Schema
-	document      any // the input schema, for expectations
+	input    *payload.Schema
+	document any // the input schema, for expectations
 }
 
 func newTool(r *Registered) (*tool, error) {
@@ -50,7 +50,7 @@ func newTool(r *Registered) (*tool, error) {
 	if d.Output == nil {
 		return t, nil
 	}
-	if t.output, err = compiled(d.Output); err != nil {
+	if _, err = compiled(d.Output); err != nil {
 		return nil, fmt.Errorf("register tool %q: output schema: %w", d.Name, err)
 	}
 	return t, nil

@@ -104,13 +104,16 @@ func TestOnlyATokenOpensTheDoor(t *testing.T) {
 		return func(r *http.Request) { r.Header["Authorization"] = values }
 	}
 	for name, change := range map[string]func(*http.Request){
-		"none":               authorization(),
-		"another":            authorization("Bearer nobody's"),
-		"empty":              authorization("Bearer "),
-		"basic":              authorization("Basic " + token),
-		"two":                authorization("Bearer "+token, "Bearer ops"),
-		"the hash of one":    authorization("Bearer 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"),
-		"in the query":       func(r *http.Request) { r.Header.Del("Authorization"); r.URL.RawQuery = "token=" + url.QueryEscape(token) },
+		"none":            authorization(),
+		"another":         authorization("Bearer nobody's"),
+		"empty":           authorization("Bearer "),
+		"basic":           authorization("Basic " + token),
+		"two":             authorization("Bearer "+token, "Bearer ops"),
+		"the hash of one": authorization("Bearer 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"),
+		"in the query": func(r *http.Request) {
+			r.Header.Del("Authorization")
+			r.URL.RawQuery = "token=" + url.QueryEscape(token)
+		},
 		"TOOL-18 session id": func(r *http.Request) { r.Header.Del("Authorization"); r.Header.Set("Mcp-Session-Id", "1") },
 	} {
 		for _, path := range []string{"/mcp", "/v1/tools/echo", "/v1/tools", "/nowhere"} {

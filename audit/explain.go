@@ -177,6 +177,8 @@ func timesNote(n int64) string {
 
 func grantNote(e *Explanation) string {
 	switch {
+	case strings.HasPrefix(e.Asked, "call "):
+		return "" // a role's word, which the position shows
 	case e.Grant == "":
 		return "none comes near"
 	case e.Verdict == "allow":

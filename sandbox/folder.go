@@ -23,6 +23,12 @@ type folder struct {
 	Mounted  bool // the supervisor passes a detached mount, because the child could not reach or use the path itself
 }
 
+// CheckFolders is an error when a folder that was asked for is one that no sandbox gets.
+func (c *CageConfig) CheckFolders() error {
+	_, err := c.folders(c.forbidden())
+	return err
+}
+
 // folders resolves and checks every path that the caller asked for, parents before children.
 func (c *CageConfig) folders(forbidden []place) ([]folder, error) {
 	var all []folder

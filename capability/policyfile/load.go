@@ -34,9 +34,11 @@ type File struct {
 	Hash        string // SHA-256, in hexadecimal, of the text and of the named files that can widen it
 	Policy      *capability.Policy
 	Roles       []capability.Role
-	Tools       []Tool   // the registry: those that are built in, as the policy tunes them
-	Callers     []Caller // of the gateway over HTTP
-	Inspect     *Inspect // of every tool's results; nil: none
+	Tools       []Tool              // the registry: those that are built in, as the policy tunes them
+	Callers     []Caller            // of the gateway over HTTP
+	Protected   []string            // names that no file tool writes without a grant, beside those that always are
+	Writes      map[string][]string // protected names that a role may write all the same
+	Inspect     *Inspect            // of every tool's results; nil: none
 	Credentials []Credential
 	Upstream    Upstream
 	Sandbox     Sandbox

@@ -30,10 +30,14 @@ type declared struct {
 func (p *parser) policy(body *hclsyntax.Body) {
 	p.credentials = make(map[string]*declaredCredential)
 	p.names, p.parts = make(map[string]hcl.Range), make(map[string][]string)
+	p.file.Writes = make(map[string][]string)
 	content := p.content(body, topLevel)
 	p.version(content)
 	if a := content.Attributes["environment"]; a != nil {
 		p.file.Environment = p.environment(a.Expr)
+	}
+	if a := content.Attributes["protected"]; a != nil {
+		p.file.Protected = p.protectedNames(a.Expr, `protected = ["deploy", ".env"]`)
 	}
 	for _, b := range content.Blocks {
 		if b.Type == "credential" {

@@ -26,6 +26,9 @@ func (p *parser) role(b *hcl.Block) {
 	if a := content.Attributes["tools"]; a != nil {
 		r.Tools = p.roleTools(a.Expr)
 	}
+	if a := content.Attributes["writes"]; a != nil {
+		p.file.Writes[name] = p.protectedNames(a.Expr, `writes = [".github/workflows"]`)
+	}
 	p.file.Roles = append(p.file.Roles, r)
 }
 

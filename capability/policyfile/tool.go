@@ -2,6 +2,7 @@ package policyfile
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -175,6 +176,21 @@ func (p *parser) wordList(e hcl.Expression, example string) []string {
 		if v, ok := p.word(i); ok {
 			out = append(out, v)
 		}
+	}
+	return out
+}
+
+// protectedNames reads names of files and folders, of one or more components.
+func (p *parser) protectedNames(e hcl.Expression, example string) []string {
+	var out []string
+	items, _ := p.list(e, example)
+	for _, i := range items {
+		v, ok := p.word(i)
+		if ok && !fs.ValidPath(v) || v == "." {
+			p.fail(i.Range(), fmt.Sprintf("%q is not a protected name", v), "write components without a slash in front or behind, and without dots: "+example)
+			continue
+		}
+		out = append(out, v)
 	}
 	return out
 }

@@ -24,6 +24,8 @@ type runOnly struct {
 type commands struct {
 	Init InitCmd `cmd:"" help:"Write a policy from the configuration of the clients here."`
 	runOnly
+	Call    CallCmd    `cmd:"" help:"Call a tool."`
+	Gateway GatewayCmd `cmd:"" help:"Serve the tools to agents: MCP over stdio or HTTP, and plain HTTP."`
 	Policy  PolicyCmd  `cmd:"" help:"Check, format, trust and look at policies."`
 	Audit   AuditCmd   `cmd:"" help:"Verify, read, report and export what was recorded."`
 	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/capability/policyfile"
 	"scupper.dev/scupper/sandbox"
 )
@@ -205,6 +206,7 @@ func (w *watcher) note(file *policyfile.File) string {
 		{"the connections block", file.Connections, w.first.Connections},
 		{"the upstream block", file.Upstream, w.first.Upstream},
 		{"the environment", file.EnvironmentFor(w.run.Role), w.first.EnvironmentFor(w.run.Role)},
+		{"the tool, caller and inspect blocks", toolsOf(file), toolsOf(w.first)},
 		{"best_effort", file.BestEffort, w.first.BestEffort},
 	} {
 		if !reflect.DeepEqual(part.now, part.was) {
@@ -212,4 +214,13 @@ func (w *watcher) note(file *policyfile.File) string {
 		}
 	}
 	return strings.Join(notes, "; ")
+}
+
+// toolsOf is what file says of tools besides which role has them.
+func toolsOf(file *policyfile.File) any {
+	tools := slices.Clone(file.Tools)
+	for i := range tools { // what is compiled, and where it stands
+		tools[i].Input, tools[i].Position = nil, capability.Position{}
+	}
+	return []any{tools, file.Callers, file.Protected, file.Writes}
 }

@@ -113,15 +113,20 @@ func (c *RunCmd) config(app *App) (sandbox.Config, error) {
 	if err != nil {
 		return sandbox.Config{}, err
 	}
+	file, path, err := app.loadPolicy(c.Policy)
+	if err != nil {
+		return sandbox.Config{}, err
+	}
+	return c.configWith(app, command, file, path)
+}
+
+// configWith is the run of a command under a policy; file is nil where there is none.
+func (c *RunCmd) configWith(app *App, command []string, file *policyfile.File, path string) (sandbox.Config, error) {
 	state, err := app.stateDir()
 	if err != nil {
 		return sandbox.Config{}, err
 	}
 	auditDir, err := app.auditDir(c.Audit)
-	if err != nil {
-		return sandbox.Config{}, err
-	}
-	file, path, err := app.loadPolicy(c.Policy)
 	if err != nil {
 		return sandbox.Config{}, err
 	}

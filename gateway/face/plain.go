@@ -2,8 +2,10 @@ package face
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/gateway"
@@ -118,4 +120,15 @@ func writeJSON(w http.ResponseWriter, code int, media string, v any) {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(v) // a client that is gone needs no answer
+}
+
+// Text is the text of the result, with a word for each image.
+func (p *Plain) Text() string {
+	parts := make([]string, len(p.Content))
+	for i, c := range p.Content {
+		if parts[i] = c.Text; c.Type != "text" {
+			parts[i] = fmt.Sprintf("[%s, %d bytes; --json has them]", c.Media, len(c.Data))
+		}
+	}
+	return strings.Join(parts, "\n")
 }

@@ -65,6 +65,7 @@ type ref struct {
 	example int    // of the cause
 	grant   *Grant
 	tool    *Tool
+	foreign []*Foreign
 	http    bool
 	allowed bool
 }

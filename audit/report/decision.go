@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,9 +16,6 @@ func seqOf(id string) int64 {
 
 func (c *collector) decided(r *audit.Record) {
 	e := c.refer(r)
-	if !e.allowed {
-		c.foreigners(r)
-	}
 	if e.allowed && e.http {
 		c.used(r)
 	}
@@ -36,6 +34,7 @@ func (c *collector) refer(r *audit.Record) ref {
 	}
 	if !e.allowed {
 		e.cause, e.example = c.causes.of(r)
+		e.foreign = c.foreigners(r)
 	}
 	return e
 }
@@ -68,6 +67,10 @@ func (c *collector) count(e ref, r *audit.Record, n int64) {
 		c.totals.Refused += n
 		c.now.Refused += n
 		e.cause.count(e.example, r.Time, n)
+		for _, f := range e.foreign {
+			f.Requests += n
+			f.span(r.Time)
+		}
 	}
 }
 
@@ -115,12 +118,16 @@ func (c *collector) used(r *audit.Record) {
 	k.span(r.Time)
 }
 
-func (c *collector) foreigners(r *audit.Record) {
+// foreigners are the places in which a refused request carried credentials.
+func (c *collector) foreigners(r *audit.Record) []*Foreign {
+	var out []*Foreign
 	for _, f := range r.Foreign {
 		k := c.foreign.get(clean(f.In+" "+f.Name, maxWord))
-		k.Requests++
 		k.Hosts.add(clean(r.Host, maxWord))
 		k.Fingerprints.add(clean(f.Fingerprint, maxWord))
-		k.span(r.Time)
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
 	}
+	return out
 }

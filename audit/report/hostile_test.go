@@ -84,7 +84,7 @@ func TestPageRefersToNothing(t *testing.T) {
 		}
 		ids[id[1]] = true
 	}
-	for _, ref := range regexp.MustCompile(`(?:href="#|aria-labelledby=")([^"]*)"`).FindAllStringSubmatch(page, -1) {
+	for _, ref := range regexp.MustCompile(`(?:href="#|aria-labelledby="|aria-describedby=")([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		for id := range strings.FieldsSeq(ref[1]) {
 			if !ids[id] {
 				t.Errorf("nothing has the id %s", id)

@@ -170,6 +170,10 @@ func (p *Plot) ticks() {
 	}
 	for i, anchor := range []string{"start", "middle", "end"} {
 		at := p.Start.Add(p.End.Sub(p.Start) / 2 * time.Duration(i))
-		p.Ticks = append(p.Ticks, Tick{barsLeft + (barsRight-barsLeft)/2*i, at.UTC().Format(layout), anchor})
+		text := at.UTC().Format(layout)
+		if n := len(p.Ticks); n > 0 && p.Ticks[n-1].Text == text {
+			continue // less than a second apart
+		}
+		p.Ticks = append(p.Ticks, Tick{barsLeft + (barsRight-barsLeft)/2*i, text, anchor})
 	}
 }

@@ -21,6 +21,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"scupper.dev/scupper/audit"
@@ -112,6 +113,9 @@ type Run struct {
 	Proof             Proof
 }
 
+// Head is what the log was verified against, without the run's own name.
+func (r *Run) Head() string { return strings.TrimPrefix(r.Proof.Head, r.ID+":") }
+
 // Took is how long the run lasted.
 func (r *Run) Took() time.Duration { return r.End.Sub(r.Start) }
 
@@ -158,7 +162,7 @@ func (c *collector) report() *Report {
 	r.Causes = c.causes.reasons(c.Smallest)
 	r.Plot = c.grants.plot()
 	r.Credentials = c.credentials.sorted()
-	r.Foreign = c.foreign.sorted()
+	r.Foreign = slices.DeleteFunc(c.foreign.sorted(), func(f *Foreign) bool { return f.Requests == 0 })
 	r.Tools = c.tools.sorted()
 	r.Totals = c.totals
 	for _, reason := range r.Causes {

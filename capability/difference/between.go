@@ -48,8 +48,12 @@ func (r *Report) compare(c *comparison, old, changed *policyfile.File, role stri
 	if err != nil {
 		return err
 	}
-	wider, later := c.sets(after, before, role, true)
-	narrower, sooner := c.sets(before, after, role, false)
+	more, less := c.only(after, before), c.only(before, after)
+	wider, later := c.sets(more, after, before, role, true)
+	narrower, sooner := c.sets(less, before, after, role, false)
+	if role == "" {
+		r.more, r.less = piecesOf(more), piecesOf(less)
+	}
 	r.Wider = append(r.Wider, unsaid(r.Wider, wider)...)
 	r.Narrower = append(r.Narrower, unsaid(r.Narrower, narrower)...)
 	limits := append(later, sooner...)
@@ -62,6 +66,13 @@ func (r *Report) compare(c *comparison, old, changed *policyfile.File, role stri
 		}
 	}
 	return nil
+}
+
+func piecesOf(all []found) (out []box) {
+	for _, f := range all {
+		out = append(out, f.pieces...)
+	}
+	return out
 }
 
 func unsaid(said, sets []Set) []Set {
@@ -82,8 +93,8 @@ func (s Set) words() string {
 
 // sets describes what s permits and o does not. Pieces that differ in time only are
 // changes of an expiry. newer tells whether s is the new policy.
-func (c *comparison) sets(s, o *side, role string, newer bool) (out []Set, expiries []Change) {
-	for _, f := range c.only(s, o) {
+func (c *comparison) sets(all []found, s, o *side, role string, newer bool) (out []Set, expiries []Change) {
+	for _, f := range all {
 		set := s.describe(f)
 		set.Role = role
 		whole := 0

@@ -12,10 +12,17 @@ type comparison struct {
 	patterns  map[string]*pattern
 	templates map[string]*template
 	answers   map[string]answer
+	found     map[string]witness
 	any       *pattern
 }
 
 type answer struct{ yes, sure bool }
+
+// witness is a path that was looked for.
+type witness struct {
+	path        string
+	found, sure bool
+}
 
 func newComparison() *comparison {
 	return &comparison{
@@ -23,6 +30,7 @@ func newComparison() *comparison {
 		patterns:  make(map[string]*pattern),
 		templates: make(map[string]*template),
 		answers:   make(map[string]answer),
+		found:     make(map[string]witness),
 		any:       anything(),
 	}
 }

@@ -129,16 +129,15 @@ func (c *comparison) families(before, after *side) (out []family) {
 func (c *comparison) adopt(families []family, joined map[*capability.Grant]int, before, after *side, g *capability.Grant) []family {
 	mine := family{new: []*capability.Grant{g}}
 	for _, o := range c.sharers(after, g, before) {
-		if at := joined[o] - 1; at >= 0 {
+		switch at := joined[o] - 1; {
+		case slices.Contains(mine.old, o):
+		case at < 0:
+			mine.old = append(mine.old, o)
+		default:
 			mine.old = append(mine.old, families[at].old...)
 			mine.new = append(mine.new, families[at].new...)
 			families[at] = family{}
-			for _, member := range slices.Concat(mine.old, mine.new) {
-				joined[member] = len(families) + 1
-			}
-			continue
 		}
-		mine.old = append(mine.old, o)
 	}
 	families = append(families, mine)
 	for _, member := range slices.Concat(mine.old, mine.new) {

@@ -159,6 +159,16 @@ func (c *comparison) fits(t, o *template) bool {
 // path is a path of t, escaped, that none of the templates matches. Where sure is false,
 // the answer may be wrong: found may be false although there is one.
 func (c *comparison) path(t *template, without []*template) (escaped string, found, sure bool) {
+	key := paths{of: t, without: without}.key()
+	w, known := c.found[key]
+	if !known {
+		w.path, w.found, w.sure = c.search(t, without)
+		c.found[key] = w
+	}
+	return w.path, w.found, w.sure
+}
+
+func (c *comparison) search(t *template, without []*template) (escaped string, found, sure bool) {
 	if t.err != nil {
 		return "", false, false
 	}
@@ -287,7 +297,7 @@ func (c *comparison) crosses(p paths, o *template) bool {
 	}
 	met, _ := c.remember("cross\x00"+p.key()+"\x00\x00"+o.text, func() (bool, bool) {
 		out, _ := machines(p.without)
-		_, found, err := language.Common(c.budget, []language.Machine{p.of.machine, o.machine}, out...)
+		_, found, err := language.Common(c.budget.Quick(), []language.Machine{p.of.machine, o.machine}, out...)
 		return found || err != nil, true
 	})
 	return met

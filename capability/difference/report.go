@@ -13,6 +13,8 @@ type Report struct {
 	Narrower []Set     `json:"no_longer_permitted"`
 	Limits   []Change  `json:"changed_limits"`
 	Settings []Setting `json:"changed_settings"`
+
+	more, less []box // all pieces of the whole policies, those that differ in time only too
 }
 
 // Set is what one policy permits in an allow block and the other does not.

@@ -188,3 +188,29 @@ func (c *capped) Cut(cuts *Cuts) {
 		cuts.Range(r, r-1)
 	}
 }
+
+// remembered is a machine that does not compute a step twice.
+type remembered struct {
+	Machine
+	rows [][]State // by state and ASCII character: the next state plus two, zero where it is not known
+}
+
+func remember(m Machine) Machine { return &remembered{Machine: m} }
+
+func (m *remembered) Step(s State, r rune) State {
+	if r >= utf8.RuneSelf {
+		return m.Machine.Step(s, r)
+	}
+	for int(s) >= len(m.rows) {
+		m.rows = append(m.rows, nil)
+	}
+	row := m.rows[s]
+	if row == nil {
+		row = make([]State, utf8.RuneSelf)
+		m.rows[s] = row
+	}
+	if row[r] == 0 {
+		row[r] = m.Machine.Step(s, r) + 2
+	}
+	return row[r] - 2
+}

@@ -170,8 +170,10 @@ func Path(t *Template) (m Machine, exact bool, err error) {
 	if total < 1 || total > maxExpanded {
 		repeated = nil
 	}
-	m, err = t.expand(repeated, bound)
-	return m, !t.repeats || repeated != nil, err
+	if m, err = t.expand(repeated, bound); err != nil {
+		return nil, false, err
+	}
+	return remember(m), !t.repeats || repeated != nil, nil
 }
 
 // expand is the union over the values of the variables that occur again.

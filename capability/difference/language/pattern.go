@@ -70,7 +70,10 @@ func Of(p capability.Pattern) (Machine, error) {
 // where values are compared with values, the bound is the same on both sides.
 func Loose(p capability.Pattern) (Machine, error) {
 	m, _, err := read(p)
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	return remember(m), nil
 }
 
 func read(p capability.Pattern) (m Machine, long bool, err error) {

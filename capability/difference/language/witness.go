@@ -13,17 +13,25 @@ var ErrTooLarge = errors.New("too large to compare")
 
 // Budget bounds how many states searches visit.
 type Budget struct {
-	each, all int
+	each int
+	all  *int
 }
 
 // Bounds of a Budget.
 const (
 	eachSearch  = 40_000
+	quickSearch = 1_500
 	allSearches = 6_000_000
 )
 
 // NewBudget is a full Budget.
-func NewBudget() *Budget { return &Budget{each: eachSearch, all: allSearches} }
+func NewBudget() *Budget {
+	all := allSearches
+	return &Budget{each: eachSearch, all: &all}
+}
+
+// Quick is b for searches whose answer is not worth much: they end soon.
+func (b *Budget) Quick() *Budget { return &Budget{each: quickSearch, all: b.all} }
 
 // search is one walk over a product of machines, breadth first.
 type search struct {
@@ -31,6 +39,8 @@ type search struct {
 	by      []rune
 	seen    map[string]bool
 	visited []visit
+	next    []State // scratch
+	key     []byte  // scratch
 }
 
 type visit struct {
@@ -57,7 +67,7 @@ func Common(b *Budget, in []Machine, out ...Machine) (text string, found bool, e
 	}
 	s.add(start, -1, 0)
 	for at := 0; at < len(s.visited); at++ {
-		if b.all--; at >= b.each || b.all <= 0 {
+		if *b.all--; at >= b.each || *b.all <= 0 {
 			return "", false, ErrTooLarge
 		}
 		if s.accepts(s.visited[at].states) {
@@ -73,19 +83,21 @@ func Common(b *Budget, in []Machine, out ...Machine) (text string, found bool, e
 }
 
 func (s *search) add(states []State, from int32, by rune) {
-	key := make([]byte, 0, 4*len(states))
+	s.key = s.key[:0]
 	for _, x := range states {
-		key = binary.LittleEndian.AppendUint32(key, uint32(x))
+		s.key = binary.LittleEndian.AppendUint32(s.key, uint32(x))
 	}
-	if !s.seen[string(key)] {
-		s.seen[string(key)] = true
-		s.visited = append(s.visited, visit{states, from, by})
+	if !s.seen[string(s.key)] {
+		s.seen[string(s.key)] = true
+		s.visited = append(s.visited, visit{slices.Clone(states), from, by})
 	}
 }
 
-// step is nil where a machine of in accepts nothing any more.
+// step is nil where a machine of in accepts nothing any more. It is overwritten by the
+// next.
 func (s *search) step(states []State, r rune) []State {
-	to := make([]State, len(states))
+	s.next = append(s.next[:0], states...)
+	to := s.next
 	for i, m := range s.in {
 		if to[i] = m.Step(states[i], r); to[i] == Dead {
 			return nil

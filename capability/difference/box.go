@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -255,11 +254,4 @@ func place(g *capability.Grant, a *capability.Allow) capability.Position {
 
 func comparePositions(a, b capability.Position) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-}
-
-// sortedRanges is a canonical order of networks.
-func sortedRanges(ps []netip.Prefix) []netip.Prefix {
-	out := slices.Clone(ps)
-	slices.SortFunc(out, func(a, b netip.Prefix) int { return strings.Compare(a.String(), b.String()) })
-	return out
 }

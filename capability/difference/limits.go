@@ -55,10 +55,11 @@ func showRate(n float64) string {
 	return fmt.Sprintf("%.0f/h", n)
 }
 
+// namesOf is zero for a grant of one host, which has one name.
 func namesOf(g *capability.Grant) float64 {
 	switch {
 	case !g.Host.Wildcard:
-		return 1
+		return 0
 	case g.Limits.Names == 0:
 		return capability.MaxNames
 	}
@@ -193,7 +194,7 @@ func (f family) change(l limit) (Change, bool) {
 	}
 	// Within a family of several, one grant may have risen while the sum fell.
 	raised := f.raised(l)
-	if old == changed && !raised {
+	if old == changed && !raised || l.name == "names" && old*changed == 0 {
 		return Change{}, false
 	}
 	change := Change{Grant: grantNames(f.new), What: l.name, Old: l.text(old), New: l.text(changed), Wider: changed > old || raised}

@@ -259,10 +259,16 @@ func (t *template) fill(choices [][]string) []string {
 	return out
 }
 
+// maxTried is how many values in all are tried.
+const maxTried = 12
+
 // tried looks for a path among values that are likely to be outside: a shortest one of
-// each variable, and one that no template of the same shape takes.
+// each variable, one that no template of the same shape takes, and another.
 func (c *comparison) tried(t *template, without []*template) (string, bool) {
 	choices := make([][]string, len(t.patterns))
+	if len(choices) > maxTried/3 {
+		return "", false
+	}
 	for i, p := range t.patterns {
 		v := values{pattern: p, field: true}
 		var others []*pattern
@@ -274,7 +280,11 @@ func (c *comparison) tried(t *template, without []*template) (string, bool) {
 		for _, out := range [][]*pattern{nil, others} {
 			if text, found, err := c.value(v, out); found && err == nil && !slices.Contains(choices[i], text) {
 				choices[i] = append(choices[i], text)
+				others = append(others[:len(others):len(others)], c.pattern(capability.Literal(text)))
 			}
+		}
+		if text, found, err := c.value(v, others); found && err == nil {
+			choices[i] = append(choices[i], text)
 		}
 		if len(choices[i]) == 0 {
 			return "", false

@@ -8,7 +8,9 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/payload"
@@ -90,6 +92,9 @@ func contents(p *probe, b *box) [][]byte {
 func filled(m *payload.Multipart, all bool) []byte {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
+	if w.SetBoundary("example") != nil {
+		return nil
+	}
 	for _, part := range m.Parts {
 		if !all && !part.Required {
 			continue
@@ -149,7 +154,7 @@ func example(p probe, b *box, mine, theirs verdict) Example {
 			e.Body += " in " + r.Body.Encoding
 		}
 		if p.content != nil {
-			e.Body += ": " + string(p.content)
+			e.Body += ": " + quoted(p.content)
 		}
 	}
 	if !r.Time.Equal(firstMoment()) {
@@ -176,4 +181,19 @@ func address(r *capability.Request, path string) string {
 		u += "?" + string(encode(r.Query))
 	}
 	return u
+}
+
+// maxContent is how much of a body is shown.
+const maxContent = 100
+
+// quoted is the body of an example.
+func quoted(content []byte) string {
+	s := string(content[:min(len(content), maxContent)])
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		s = strconv.Quote(s)
+	}
+	if len(content) > maxContent {
+		s += "..."
+	}
+	return s
 }

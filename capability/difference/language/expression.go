@@ -16,6 +16,10 @@ type expression struct {
 	table[string]
 	threads []thread
 	steps   map[stepped]State
+
+	seen  []uint32 // scratch: the round in which an instruction was reached
+	round uint32
+	todo  []uint32 // scratch
 }
 
 // thread is where the program stands, and behind which kind of character.
@@ -70,15 +74,19 @@ func (e *expression) state(at []uint32, behind rune) State {
 // between these two characters.
 func (e *expression) reach(t thread, ahead rune, visit func(*syntax.Inst)) {
 	between := syntax.EmptyOpContext(t.behind, ahead)
-	seen := make(map[uint32]bool)
-	todo := slices.Clone(t.at)
+	if e.seen == nil {
+		e.seen = make([]uint32, len(e.prog.Inst))
+	}
+	e.round++
+	todo := append(e.todo[:0], t.at...)
+	defer func() { e.todo = todo }()
 	for len(todo) > 0 {
 		pc := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if seen[pc] {
+		if e.seen[pc] == e.round {
 			continue
 		}
-		seen[pc] = true
+		e.seen[pc] = e.round
 		switch i := &e.prog.Inst[pc]; i.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
 			todo = append(todo, i.Out, i.Arg)

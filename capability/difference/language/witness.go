@@ -19,9 +19,9 @@ type Budget struct {
 
 // Bounds of a Budget.
 const (
-	eachSearch  = 40_000
+	eachSearch  = 20_000
 	quickSearch = 1_500
-	allSearches = 6_000_000
+	allSearches = 3_000_000
 )
 
 // NewBudget is a full Budget.

@@ -218,7 +218,7 @@ func TestLargeFiles(t *testing.T) {
 				}
 			}
 			object := "https://store.example.com/objects/" + id
-			w.attack(keyed("-H 'Authorization: RemoteAuth lfs-1' -H 'X-Lfs-Object: 1' " + object)).refused(403, "foreign_credential")
+			w.attack(keyed("-H 'Authorization: RemoteAuth lfs-1' -H 'X-Lfs-Object: 1' "+object)).refused(403, "foreign_credential")
 			a = w.attack(shell(clone + " again && curl -sS -o /dev/null -w '%{http_code}' -H 'Authorization: RemoteAuth lfs-2' " + object)).wantStdout("403").wantReason("foreign_credential")
 			a.looked[farSide] = true
 		})

@@ -31,7 +31,7 @@ func describe(r *capability.Request, d capability.Decision) *Record {
 	rec := &Record{
 		Event: Decided, Kind: string(r.Kind), Verdict: d.Verdict(), Reason: string(d.Reason),
 		Host: string(r.Host), Port: r.Port, Scheme: string(r.Scheme),
-		Method: escaped(r.Method, maxWord), Path: capped(r.Path.String(), maxPath), Query: parameters(r.Query, d),
+		Method: escaped(r.Method, maxWord), Path: capped(r.Path.Shown(), maxPath), Query: parameters(r.Query, d),
 		Front: string(r.Front), Protocol: escaped(r.Protocol, maxWord), Excerpt: escaped(r.Excerpt, maxExcerpt),
 	}
 	if r.Address.IsValid() {

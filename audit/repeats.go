@@ -32,7 +32,7 @@ func likenessOf(j judged) likeness {
 	k := likeness{
 		policy: j.policy.hash, limit: r.Limit, call: j.callID(),
 		kind: r.Kind, verdict: d.Allowed(), reason: d.Reason, host: string(r.Host), port: r.Port,
-		method: escaped(r.Method, maxWord), path: capped(r.Path.String(), maxPath), detail: escaped(r.Excerpt, maxExcerpt),
+		method: escaped(r.Method, maxWord), path: capped(r.Path.Shown(), maxPath), detail: escaped(r.Excerpt, maxExcerpt),
 	}
 	if k.host == "" && r.Address.IsValid() {
 		k.host = capped(r.Address.String(), maxName)

@@ -39,6 +39,7 @@ const (
 	InQuery   Where = "query"
 	InCookie  Where = "cookie"
 	InTrailer Where = "trailer"
+	InPath    Where = "path"
 )
 
 // Place is where in a request a credential goes.
@@ -101,7 +102,7 @@ func (c *Credential) judge(r *Request, placeholders []string) Reason {
 		j.foreign = j.foreign || c.InTrailer(name)
 	}
 	for i := range r.Path.Len() {
-		j.elsewhere(r.Path.Segment(i))
+		j.segment(r.Path.Segment(i))
 	}
 	switch {
 	case j.foreign:
@@ -192,6 +193,14 @@ func (j *judgement) onlyPlaceholder(value string) bool {
 		}
 	}
 	return false
+}
+
+// segment finds keys where some services have them in the path. They cannot be left out.
+func (j *judgement) segment(s string) {
+	j.elsewhere(s)
+	if looksLikeKey(s) && !holdsAny(s, j.placeholders) {
+		j.foreign = true
+	}
 }
 
 // elsewhere looks for placeholders where no credential belongs.

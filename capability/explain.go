@@ -73,7 +73,7 @@ func (e *Explanation) mismatch(r *Request, reason Reason) string {
 		}
 	case PathNotGranted:
 		if a != nil {
-			return fmt.Sprintf("path %s does not match %s", r.Path, a.Path)
+			return fmt.Sprintf("path %s does not match %s", r.Path.Shown(), a.Path)
 		}
 	case MethodNotGranted:
 		return fmt.Sprintf("method %s is not in %s", r.Method, strings.Join(a.Methods, ", "))
@@ -240,7 +240,7 @@ func class(value string) string {
 }
 
 // literalTemplate is p as a template without variables; braces stay encoded.
-func literalTemplate(p Path) string { return p.String() }
+func literalTemplate(p Path) string { return p.Shown() }
 
 // Quote writes s as an HCL string literal: nothing in it is a template, an escape of
 // a terminal or the end of the string.

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 )
 
@@ -45,6 +46,11 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 		admitted := c.broughtParameter(r, i) || slices.Contains(p.placeholders, q.Value)
 		if (c.ownsParameter(q.Name) || isCredentialParameter(q.Name)) && !admitted {
 			note(InQuery, q.Name, q.Value)
+		}
+	}
+	for i := range r.Path.Len() {
+		if s := r.Path.Segment(i); looksLikeKey(s) && !holdsAny(s, p.placeholders) {
+			note(InPath, fmt.Sprintf("segment %d", i+1), s)
 		}
 	}
 	for _, name := range r.Trailer {

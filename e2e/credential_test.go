@@ -176,11 +176,15 @@ func TestRunWithoutItsSecret(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"variable", `env = "ABSENT_KEY"`, `credential "llm" from env ABSENT_KEY: the variable is not set`},
 		{"file", `file = "absent"`, `absent": no such file`},
+		{"unreadable file", `file = "closed"`, `closed": permission denied`},
 		{"command", `exec = ["sh", "-c", "echo ` + realKey + ` >&2; exit 4"]`, `the command ended with exit status 4`},
 		{"no command", `exec = ["no-such-broker"]`, `credential "llm" from exec "no-such-broker"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := keyWorld(t, u, strings.Replace(fmt.Sprintf(inference, ""), `env = "LLM_KEY"`, c.source, 1))
+			if err := os.Chmod(u.file(t, w.at("closed"), []byte(realKey)), 0); err != nil {
+				t.Fatal(err)
+			}
 			a := w.attack(keyed(messages + jsonBody)).wantExit(2).wantStderr(c.want).farSideNothing()
 			a.looked[theLog] = true
 			if len(a.log) > 0 || strings.Contains(a.stderr, "sk-ant-real") {

@@ -33,6 +33,7 @@ func (c *PolicyCheckCmd) Run(app *App) error {
 	if diags.HasErrors() {
 		return wrongPolicy(c.File, diags)
 	}
+	reviewSecrets(file, app)
 	if c.JSON {
 		return nil
 	}

@@ -86,6 +86,23 @@ func scrub(file *policyfile.File, app *App) {
 	}
 }
 
+// reviewSecrets remarks on secrets that are at hand where a policy is checked. No command
+// is run for one, and one that is not there is no mistake.
+func reviewSecrets(file *policyfile.File, app *App) {
+	for _, c := range file.Credentials {
+		if len(c.Exec) > 0 {
+			continue
+		}
+		set, err := credential.Open(context.Background(), []credential.Spec{specOf(c, file.Name)}, credential.Options{LookupEnv: app.Env})
+		if err != nil {
+			continue
+		}
+		for _, w := range set.Warnings() {
+			fmt.Fprintf(app.Stderr, "%s\n", w)
+		}
+	}
+}
+
 // specOf is the credential of a policy with paths looked up beside it.
 func specOf(c policyfile.Credential, policy string) credential.Spec {
 	s := credential.Spec{Name: c.Name, Place: c.Place, Expose: c.Expose}

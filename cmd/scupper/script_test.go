@@ -14,7 +14,11 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script: each file is a command, what it is given and what
-// it prints.
+// it prints. The home of each is its own folder, so that none finds another's state.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})
+	home := func(e *testscript.Env) error {
+		e.Setenv("HOME", e.WorkDir)
+		return nil
+	}
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, Setup: home})
 }

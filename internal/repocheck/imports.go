@@ -36,6 +36,7 @@ func mayImport() map[string][]string {
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},
+		"replay/canary":         {},
 		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "sandbox"},
 		"e2e":                   {"audit", "capability", "probe", "replay"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
@@ -59,16 +60,16 @@ func owners() map[string][]string {
 		"github.com/zclconf/go-cty":              {"capability/policyfile"},
 		"github.com/agext/levenshtein":           {"capability/policyfile", "gateway/files"}, // names the nearest word, the nearest file
 		"github.com/bmatcuk/doublestar/v4":       {"gateway/files"},
-		"github.com/modelcontextprotocol/go-sdk": {"gateway"},                                // gateway/face alone
-		"github.com/miekg/dns":                   {"dnsfilter", "replay"},                    // replay answers as the world's DNS servers
+		"github.com/modelcontextprotocol/go-sdk": {"gateway"},             // gateway/face alone
+		"github.com/miekg/dns":                   {"dnsfilter", "replay"}, // replay answers as the world's DNS servers
 		"github.com/vishvananda":                 {"netns"},
 		"github.com/google/nftables":             {"netns"},
 		"github.com/mdlayher/netlink":            {"netns", "replay"}, // replay prepares a namespace of its own, for the far side
 		"mvdan.cc/sh/v3":                         {"gateway/shell"},   // finds the words of commands, for advice
 		"github.com/alecthomas/kong":             {"cmd/scupper"},
 		"golang.org/x/term":                      {"cmd/scupper", "sandbox"},
-		"github.com/andybalholm/brotli":          {"credential/redact"},
-		"github.com/klauspost/compress":          {"credential/redact"},
+		"github.com/andybalholm/brotli":          {"credential/redact", "replay/canary"},
+		"github.com/klauspost/compress":          {"credential/redact", "replay/canary"},
 		"golang.org/x/net/idna":                  {"capability/policyfile"},
 		"golang.org/x/net/publicsuffix":          {"capability/policyfile"},
 		"golang.org/x/net/http2":                 {"proxy"},

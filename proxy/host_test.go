@@ -25,9 +25,10 @@ func (w *world) control() {
 func (w *world) forget() {
 	for _, o := range []*origin{w.tls, w.plain} {
 		o.mu.Lock()
-		o.seen = nil
+		o.seen, o.before = nil, o.dials.Load()
 		o.mu.Unlock()
 	}
+	w.asked.forget()
 	w.log.mu.Lock()
 	w.log.records = nil
 	w.log.mu.Unlock()

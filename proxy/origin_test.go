@@ -25,6 +25,7 @@ type origin struct {
 	addr    netip.AddrPort
 	handler http.HandlerFunc
 	dials   atomic.Int64
+	before  int64 // dials, when the test forgot
 	mu      sync.Mutex
 	seen    []seen
 }

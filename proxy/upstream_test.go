@@ -33,7 +33,7 @@ func TestUpstreamCertificate(t *testing.T) {
 					if status, body := w.fetch(protocol, "/public/a"); status != 502 || !strings.Contains(body, errUpstreamCertificate) {
 						t.Errorf("got %d %s", status, body)
 					}
-					w.untouched()
+					w.unasked()
 					if got := w.requestsFinished(1)[0].Outcome; got.Error != errUpstreamCertificate || got.Status != 0 {
 						t.Errorf("outcome: %+v", got)
 					}

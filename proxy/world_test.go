@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ type world struct {
 	config   Config
 	roots    *x509.CertPool // trusts the run's CA
 	way      way            // of inside
+	asked    *lookups       // what was looked up outside
 }
 
 const (
@@ -63,13 +66,13 @@ func newWorld(t testing.TB, grants func(w *world) []*capability.Grant, options .
 	caught, clear, explicit := listen(t, "0.0.0.0:0"), listen(t, "0.0.0.0:0"), listen(t, "127.0.0.1:0")
 	w.port, w.cleart = portOf(caught), portOf(clear)
 	w.explicit = explicit.Addr().String()
-	w.way.front = capability.Transparent
+	w.way.front, w.asked = capability.Transparent, &lookups{}
 	w.config = Config{
 		Authority: w.log, CA: w.ca, UpstreamRoots: far.pool,
 		Names: leases{
 			netip.MustParseAddr(good): "allowed.example", netip.MustParseAddr(other): "other.example",
 		},
-		Policy: func() *capability.Policy { return w.log.policy.Load() },
+		Policy: func() *capability.Policy { return w.log.policy.Load() }, Resolver: w.asked,
 		Overrides: []Override{
 			{"allowed.example", w.port, w.tls.addr}, {"other.example", w.port, w.tls.addr},
 			{"allowed.example", w.cleart, w.plain.addr}, {"other.example", w.cleart, w.plain.addr},
@@ -93,6 +96,7 @@ func newWorld(t testing.TB, grants func(w *world) []*capability.Grant, options .
 		if len(w.log.twice) > 0 {
 			t.Errorf("decisions finished twice: %v", w.log.twice)
 		}
+		w.noMoreThanGranted()
 	})
 	return w
 }
@@ -315,9 +319,64 @@ func (w *world) refused(reason capability.Reason) {
 	w.untouched()
 }
 
+// untouched wants that since forget nothing reached the far side, no connection was
+// opened to it and no name was looked up.
 func (w *world) untouched() {
+	w.t.Helper()
+	w.unasked()
+	for _, o := range []*origin{w.tls, w.plain} {
+		if n := o.dials.Load() - o.before; n > 0 {
+			w.t.Errorf("%d connections were opened to the far side", n)
+		}
+	}
+	if got := w.asked.names(); len(got) > 0 {
+		w.t.Errorf("%q were looked up", got)
+	}
+}
+
+// unasked wants that no request reached the far side; a connection may have.
+func (w *world) unasked() {
 	w.t.Helper()
 	if got := append(w.tls.requests(), w.plain.requests()...); len(got) > 0 {
 		w.t.Errorf("the far side saw %+v", got)
 	}
+}
+
+// noMoreThanGranted wants that as many requests reached the far side as were granted, at
+// most. Every test ends with it.
+func (w *world) noMoreThanGranted() {
+	granted := 0
+	for _, r := range w.log.all() {
+		if r.Decision.Allowed() && r.Request.Kind == capability.KindHTTP {
+			granted++
+		}
+	}
+	if got := append(w.tls.requests(), w.plain.requests()...); len(got) > granted {
+		w.t.Errorf("the far side saw %d requests, %d were granted: %+v", len(got), granted, got)
+	}
+}
+
+// lookups is a resolver that knows no name and remembers who was asked for.
+type lookups struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (l *lookups) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = append(l.seen, host)
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+func (l *lookups) names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.seen)
+}
+
+func (l *lookups) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = nil
 }

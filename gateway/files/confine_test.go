@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func tools() []string { return []string{"read", "write", "edit", "glob"} }
+func tools() []string { return []string{"read", "write", "edit", "glob", "grep"} }
 
 // furnish makes everything that a path could lead to.
 func (x *world) furnish() {

@@ -32,13 +32,14 @@ func failure(c *gateway.Call, err error) gateway.Result {
 	return gateway.Failure(c.Tool + ": the workspace could not be used")
 }
 
-// Entries are the tools, with what the registry has of them.
+// Entries are the five tools, with what the registry has of them.
 func (w *Workspace) Entries() []gateway.Entry {
 	return []gateway.Entry{
 		{Definition: readDefinition(), Tool: tool(w.read)},
 		{Definition: writeDefinition(), Tool: tool(w.write)},
 		{Definition: editDefinition(), Tool: tool(w.edit)},
 		{Definition: globDefinition(), Tool: tool(w.glob)},
+		{Definition: grepDefinition(), Tool: tool(w.grep)},
 	}
 }
 

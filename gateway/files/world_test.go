@@ -181,3 +181,7 @@ func contains(t *testing.T, text string, parts ...string) {
 		}
 	}
 }
+
+func contextThatEnds(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), time.Minute)
+}

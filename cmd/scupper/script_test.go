@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,11 +15,13 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script: each file is a command, what it is given and what
-// it prints. The home of each is its own folder, so that none finds another's state.
+// it prints. The home of each is its own, so that none finds another's state.
 func TestScripts(t *testing.T) {
+	homes := t.TempDir()
 	home := func(e *testscript.Env) error {
-		e.Setenv("HOME", e.WorkDir)
-		return nil
+		dir, err := os.MkdirTemp(homes, "")
+		e.Setenv("HOME", dir)
+		return err
 	}
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, Setup: home})
 }

@@ -72,6 +72,34 @@ func found(base, dir string) error {
 	return os.WriteFile(filepath.Join(base, whereFile), []byte(realPath(dir)+"\n"), 0o600)
 }
 
+// errInUse means that the writer of a log lives.
+var errInUse = errors.New("the run goes on")
+
+// reopen takes the entry of a run whose writer may be dead, ended or not.
+func reopen(state, dir, run string, ended bool) (*registered, error) {
+	base := register(state, dir)
+	e := &registered{open: filepath.Join(base, openFolder, run), closed: filepath.Join(base, run)}
+	path := e.open
+	if ended {
+		path = e.closed
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the run's entry: %w", err)
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil, errors.Join(errInUse, f.Close())
+	}
+	// The one who had the lock may have moved it.
+	now, err := os.Stat(path)
+	was, err2 := f.Stat()
+	if err != nil || err2 != nil || !os.SameFile(now, was) {
+		return nil, errors.Join(errInUse, f.Close())
+	}
+	e.file = f
+	return e, nil
+}
+
 // put writes a signed head over the one before, which was not longer, in one write(2):
 // a process that is killed leaves the one or the other.
 func (e *registered) put(signed []byte) error {

@@ -114,11 +114,13 @@ type check struct {
 	leaves   []tlog.Hash // of the lines that are there
 	first    int64       // the number of the first of them, from 0
 	segments []int
-	starts   []int64 // the number of the first record of each segment, from 0
-	closed   bool    // the last record closes the log
-	torn     int64
-	policies []named // by hash
-	fault    *Fault  // of a head; what is wrong with the records comes first
+	starts   []int64   // the number of the first record of each segment, from 0
+	borders  []tree    // before each segment
+	ends     []stampOf // the last record of each
+	closed   bool      // the last record closes the log
+	torn     []byte    // a last line that has no end
+	policies []named   // by hash
+	fault    *Fault    // of a head; what is wrong with the records comes first
 }
 
 func newCheck(dir, run string, trust Trust) (*check, error) {
@@ -252,7 +254,7 @@ func (c *check) verdict() (*Verified, error) {
 	}
 	v := &Verified{
 		Run: c.run, Records: c.tree.n, Sealed: c.newest().Size, Head: c.newest().String(), Dropped: c.first,
-		Closed: c.closed, Torn: c.torn, signed: c.newestSigned().signed,
+		Closed: c.closed, Torn: int64(len(c.torn)), signed: c.newestSigned().signed,
 	}
 	if n := len(c.segments); n > 0 {
 		v.File = segmentFile(c.dir, c.run, c.segments[n-1])

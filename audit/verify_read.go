@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -25,7 +26,7 @@ func (c *check) read() error {
 		return err
 	}
 	for i, n := range c.segments {
-		c.starts = append(c.starts, c.tree.n)
+		c.starts, c.borders, c.ends = append(c.starts, c.tree.n), append(c.borders, *c.tree), append(c.ends, stampOf{})
 		if want := c.segments[0] + i; n != want {
 			return c.blame(&Fault{Says: fmt.Sprintf("segment %06d is missing, and no record says that it was dropped", want)}, c.tree.n, c.tree.n)
 		}
@@ -100,18 +101,20 @@ func (c *check) tail(line []byte) error {
 	if c.closed || c.tree.n < c.newest().Size {
 		return c.blame(&Fault{Says: fmt.Sprintf("the last line has no end, %d bytes of it are there", len(line))}, c.tree.n, c.tree.n)
 	}
-	c.torn = int64(len(line))
+	c.torn = bytes.Clone(line)
 	return nil
 }
 
 // stampOf is what of a record has to fit its place.
 type stampOf struct {
-	Version int      `json:"v"`
-	Seq     int64    `json:"seq"`
-	Event   Event    `json:"event"`
-	Log     *Segment `json:"log"`
-	Run     *Start   `json:"run"`
-	Change  *Change  `json:"change"`
+	Version int       `json:"v"`
+	Seq     int64     `json:"seq"`
+	Time    time.Time `json:"time"`
+	Mono    int64     `json:"mono"`
+	Event   Event     `json:"event"`
+	Log     *Segment  `json:"log"`
+	Run     *Start    `json:"run"`
+	Change  *Change   `json:"change"`
 }
 
 func (c *check) line(line []byte) error {
@@ -135,6 +138,7 @@ func (c *check) line(line []byte) error {
 		return err
 	}
 	c.closed = closes(s.Event, c.closed)
+	c.ends[len(c.ends)-1] = stampOf{Seq: s.Seq, Time: s.Time, Mono: s.Mono, Event: s.Event}
 	if err := c.tree.add(h); err != nil {
 		return err
 	}

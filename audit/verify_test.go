@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -226,3 +227,5 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -6,5 +6,7 @@ type AuditCmd struct {
 	Report AuditReportCmd `cmd:"" help:"Write a page about runs for a reviewer."`
 	Export AuditExportCmd `cmd:"" help:"Write records as events for systems that collect such."`
 	Verify AuditVerifyCmd `cmd:"" help:"Check that logs are what they were when they were written."`
+	Prove  AuditProveCmd  `cmd:"" help:"Write a proof of one record that needs nothing but the public key."`
+	Drop   AuditDropCmd   `cmd:"" help:"Delete old records, and keep what proves the rest."`
 	Key    AuditKeyCmd    `cmd:"" help:"Print the public key that logs are verified with."`
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"scupper.dev/scupper/audit"
 )
@@ -56,6 +57,25 @@ func (a *App) ensureKey(state, dir string) error {
 		fmt.Fprintf(a.Stderr, "scupper: made the key that signs the logs of this installation; its public part is %s\n", public)
 	}
 	return nil
+}
+
+// recoverLogs closes the logs of runs whose scupper was killed, and says so. The new run
+// has a log of its own: what is wrong with another's does not hold it up.
+func (a *App) recoverLogs(state, dir string) {
+	all, err := audit.Recover(state, dir, time.Now())
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "scupper: look for logs that were not closed: %s\n", printable(err.Error()))
+	}
+	for _, r := range all {
+		switch {
+		case r.Err != nil:
+			fmt.Fprintf(a.Stderr, "scupper: the log of run %s was not closed, and is left as it is: %s\n  scupper audit verify %s\n", r.Run, printable(r.Err.Error()), r.Run)
+		case r.Cut > 0:
+			fmt.Fprintf(a.Stderr, "scupper: run %s was killed while it wrote record %d; its log is closed now, and says so\n", r.Run, r.Records+1)
+		default:
+			fmt.Fprintf(a.Stderr, "scupper: run %s was killed after record %d; its log is closed now, and says so\n", r.Run, r.Records)
+		}
+	}
 }
 
 // trust is what logs are verified with: the keys given, or those of this installation,

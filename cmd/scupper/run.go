@@ -147,6 +147,7 @@ func (c *RunCmd) configWith(app *App, command []string, file *policyfile.File, p
 	if err := app.ensureKey(state, auditDir); err != nil {
 		return sandbox.Config{}, err
 	}
+	app.recoverLogs(state, auditDir)
 	if file != nil {
 		config.Watch = c.newWatcher(app, file, path).watch
 	}

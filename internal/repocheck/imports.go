@@ -38,6 +38,7 @@ func mayImport() map[string][]string {
 		"replay":                {"audit", "capability", "capability/policyfile"},
 		"replay/canary":         {},
 		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "sandbox"},
+		"cmd/scupper-verify":    {}, // shares no code with the writer of logs
 		"e2e":                   {"audit", "capability", "probe", "replay"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
 		"bench":                 {"audit", "capability", "capability/policyfile", "replay"},
@@ -79,7 +80,7 @@ func owners() map[string][]string {
 		"golang.org/x/net/ipv4":                  {"dnsfilter", "netns"},
 		"golang.org/x/net/ipv6":                  {"dnsfilter", "netns"},
 		"golang.org/x/net/bpf":                   {"replay", "sandbox"},
-		"golang.org/x/mod/sumdb":                 {"audit", "e2e"}, // e2e serves modules with a checksum database
+		"golang.org/x/mod/sumdb":                 {"audit", "cmd/scupper-verify", "e2e"}, // e2e serves modules with a checksum database
 		"golang.org/x/mod/zip":                   {"e2e"},
 		"golang.org/x/text/unicode/norm":         {"gateway/files"}, // names that are one on some file system
 		"golang.org/x/sync":                      anyone,

@@ -34,6 +34,9 @@ func TestBackground(t *testing.T) {
 	if !strings.HasPrefix(seen, "ready\ntick é\ntick é\n") || strings.Contains(seen, "\uFFFD") {
 		t.Errorf("seen %q", seen)
 	}
+	if len(processesOf(sandboxUser())) == 0 {
+		t.Error("a command that runs is not found: looking for what is left proves nothing")
+	}
 	// Others do not have it, and cannot tell that it is there.
 	gone := w.callAs(t, t.Context(), "idle", arguments{Handle: "call-9999"})
 	for _, act := range []string{"output", "kill"} {

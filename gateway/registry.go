@@ -40,9 +40,6 @@ func newTool(r *Registered) (*tool, error) {
 	if d.MaxOutput <= 0 {
 		d.MaxOutput = DefaultMaxOutput
 	}
-	if d.Fields == nil {
-		d.Fields = r.Fields // for the texts, which may have what is not declared, too
-	}
 	var err error
 	if t.input, err = compiled(d.Input); err != nil {
 		return nil, fmt.Errorf("register tool %q: input schema: %w", d.Name, err)

@@ -40,8 +40,10 @@ func throughPipeline(t *testing.T, fields []string) (*world, func(arguments stri
 		}
 	})
 	w.tool.config.Sandboxes = series
+	entry := w.tool.Entry()
+	entry.Definition.Fields = fields
 	g, err := gateway.New(gateway.Config{
-		Authority: guard, Tools: []gateway.Registered{{Entry: w.tool.Entry(), Fields: fields}}, Trimmer: &trim.Trimmer{Store: w.tool.config.Store},
+		Authority: guard, Tools: []gateway.Registered{{Entry: entry}}, Trimmer: &trim.Trimmer{Store: w.tool.config.Store},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -76,6 +76,9 @@ func prepare() (string, error) {
 	if err := installPackages("sdks", ".map", ".md", ".ts", ".mts", ".mjs"); err != nil {
 		return dir, err
 	}
+	if err := installPackages("mcp", ".map", ".md", ".ts", ".mts", ".h"); err != nil {
+		return dir, err
+	}
 	return dir, installPackages("verdaccio")
 }
 

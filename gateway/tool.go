@@ -70,7 +70,7 @@ type Result struct {
 	Digest [32]byte // SHA-256 of the whole text
 }
 
-// Content is one piece of a result: text, or an image with its media type.
+// Content is one piece of a result: text, or an image or a recording with its media type.
 type Content struct {
 	Text      string
 	Image     []byte

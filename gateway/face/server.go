@@ -2,9 +2,11 @@ package face
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,14 +38,26 @@ func (f *Face) build(p gateway.Principal, tools []gateway.Definition) *mcp.Serve
 	}
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			call, ok := req.(*mcp.CallToolRequest)
-			if !ok {
-				return next(ctx, method, req)
+			if call, ok := req.(*mcp.CallToolRequest); ok {
+				return f.call(ctx, p, call)
 			}
-			return f.call(ctx, p, call)
+			if !offered(method) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not offered", method)}
+			}
+			return next(ctx, method, req)
 		}
 	})
 	return s
+}
+
+// offered reports whether the gateway has a method: it serves tools, and neither prompts
+// nor resources, of which the SDK would say that there are none.
+func offered(method string) bool {
+	switch method {
+	case "initialize", "ping", "server/discover", "tools/list":
+		return true
+	}
+	return strings.HasPrefix(method, "notifications/")
 }
 
 // listed is a tool as clients see it. The annotations follow from the level, by the
@@ -80,7 +94,21 @@ func (f *Face) call(ctx context.Context, p gateway.Principal, req *mcp.CallToolR
 	if answer.Hidden() {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
-	return resultOf(answer), nil
+	return resultOf(answer, req.ProtocolVersion() >= stateless)
+}
+
+// stateless is the first revision in which a result says that it is complete.
+const stateless = "2026-07-28"
+
+// newResult is a result without anything in it. The SDK has its own field for being
+// complete, which is set on the way that results of its handlers take, and else by
+// reading one.
+func newResult(complete bool) (*mcp.CallToolResult, error) {
+	r := new(mcp.CallToolResult)
+	if !complete {
+		return r, nil
+	}
+	return r, json.Unmarshal([]byte(`{"content":[],"resultType":"complete"}`), r)
 }
 
 // progress tells the client, where it asked for it.
@@ -97,13 +125,20 @@ func progress(ctx context.Context, req *mcp.CallToolRequest) gateway.Progress {
 
 // resultOf is an answer as MCP has it. A refusal is a result with isError: the model can
 // correct its arguments, or see that there is no use in trying again.
-func resultOf(a gateway.Answer) *mcp.CallToolResult {
+func resultOf(a gateway.Answer, complete bool) (*mcp.CallToolResult, error) {
+	out, err := newResult(complete)
+	if err != nil {
+		return nil, err
+	}
 	r := a.Shown()
-	out := &mcp.CallToolResult{IsError: r.Failed, Content: make([]mcp.Content, len(r.Content))}
+	out.IsError, out.Content = r.Failed, make([]mcp.Content, len(r.Content))
 	for i, c := range r.Content {
-		if c.MediaType != "" {
+		switch {
+		case strings.HasPrefix(c.MediaType, "audio/"):
+			out.Content[i] = &mcp.AudioContent{Data: c.Image, MIMEType: c.MediaType}
+		case c.MediaType != "":
 			out.Content[i] = &mcp.ImageContent{Data: c.Image, MIMEType: c.MediaType}
-		} else {
+		default:
 			out.Content[i] = &mcp.TextContent{Text: c.Text}
 		}
 	}
@@ -116,5 +151,5 @@ func resultOf(a gateway.Answer) *mcp.CallToolResult {
 	if a.Replays != "" {
 		out.Meta[metaReplay] = a.Replays
 	}
-	return out
+	return out, nil
 }

@@ -20,6 +20,7 @@ type box struct {
 	dims  map[string]set
 	only  map[string]bool // the dimensions in which it is less than its allow block
 	doubt bool            // it was too much to compare
+	id    string          // its key, where that is known
 }
 
 // The dimensions of every box. Besides, there is one for each parameter, header and
@@ -210,6 +211,9 @@ func names(a, b *box) []string {
 
 // key is equal for boxes that hold the same requests.
 func (b *box) key() string {
+	if b.id != "" {
+		return b.id
+	}
 	var s strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(b.dims)) {
 		fmt.Fprintf(&s, "%s\x01%s\x02", name, b.dims[name].key())
@@ -236,6 +240,7 @@ func (b *box) unsure() bool {
 // with is b with less in one dimension.
 func (b *box) with(name string, s set) box {
 	out := *b
+	out.id = ""
 	out.dims, out.only = maps.Clone(b.dims), maps.Clone(b.only)
 	if out.only == nil {
 		out.only = make(map[string]bool)

@@ -50,8 +50,7 @@ func (c *comparison) pattern(p capability.Pattern) *pattern {
 	if known := c.patterns[text]; known != nil {
 		return known
 	}
-	m, err := language.Loose(p)
-	made := &pattern{text: text, machine: m, err: err}
+	made := &pattern{text: text, make: func() (language.Machine, error) { return language.Loose(p) }}
 	c.patterns[text] = made
 	return made
 }
@@ -82,7 +81,6 @@ func (c *comparison) template(t *capability.Template) *template {
 	if known := c.templates[made.text]; known != nil {
 		return known
 	}
-	made.machine, made.exact, made.err = language.Path(parsed)
 	c.templates[made.text] = made
 	return made
 }

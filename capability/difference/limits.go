@@ -155,7 +155,7 @@ func (c *comparison) sharers(s *side, g *capability.Grant, o *side) (out []*capa
 			continue
 		}
 		for _, other := range o.index.near(b) {
-			if slices.Contains(out, other.grant) {
+			if b.dims[dimPath].(paths).of.Apart(other.dims[dimPath].(paths).of.Template) || slices.Contains(out, other.grant) {
 				continue
 			}
 			if how, _ := c.beside(b, other); how == apart {

@@ -16,9 +16,19 @@ type template struct {
 	text     string // equal texts match equal paths
 	shape    string
 	patterns []*pattern
+	made     bool
 	machine  language.Machine
 	exact    bool // the machine accepts nothing else
 	err      error
+}
+
+// built is t once its machine has been made.
+func (t *template) built() *template {
+	if !t.made {
+		t.machine, t.exact, t.err = language.Path(t.Template)
+		t.made = true
+	}
+	return t
 }
 
 // paths are the paths of a template that others do not match.
@@ -169,7 +179,7 @@ func (c *comparison) path(t *template, without []*template) (escaped string, fou
 }
 
 func (c *comparison) search(t *template, without []*template) (escaped string, found, sure bool) {
-	if t.err != nil {
+	if t.built().err != nil {
 		return "", false, false
 	}
 	out, exact := machines(without)
@@ -201,7 +211,7 @@ func machines(ts []*template) (out []language.Machine, exact bool) {
 			literals = append(literals, literal)
 			continue
 		}
-		if t.err != nil || !t.exact {
+		if t.built().err != nil || !t.exact {
 			exact = false
 			continue
 		}
@@ -299,7 +309,7 @@ func (c *comparison) tried(t *template, without []*template) (string, bool) {
 
 // crosses reports whether a path of p may be one of o.
 func (c *comparison) crosses(p paths, o *template) bool {
-	if p.of.err != nil || o.err != nil {
+	if p.of.built().err != nil || o.built().err != nil {
 		return true
 	}
 	if literal, ok := o.Literal(); ok {

@@ -77,7 +77,7 @@ func holdsValue(v values, text string) bool {
 }
 
 func matches(p *pattern, text string) bool {
-	s := p.machine.Start()
+	s := p.built().machine.Start()
 	for _, r := range text {
 		if s = p.machine.Step(s, r); s == language.Dead {
 			return false

@@ -43,6 +43,9 @@ func (c *comparison) side(file *policyfile.File, role string) (*side, error) {
 			s.boxes = append(s.boxes, c.boxes(s, g, a)...)
 		}
 	}
+	for i := range s.boxes {
+		s.boxes[i].id = s.boxes[i].key()
+	}
 	s.index = indexed(s.boxes)
 	s.proof, err = s.provable(file.Roles)
 	return s, err

@@ -32,6 +32,9 @@ func indexed(boxes []box) index {
 // near are the boxes whose hosts may be those of b.
 func (x index) near(b *box) (out []*box) {
 	h := b.dims[dimHost].(hosts)
+	if len(x.under) == 0 && h.under == "" && len(h.names) == 1 {
+		return x.exact[h.names[0]]
+	}
 	for _, name := range h.names {
 		out = append(out, x.exact[name]...)
 		for under, boxes := range x.under {
@@ -81,7 +84,7 @@ func (c *comparison) rest(b *box, others []*box) (pieces []box, nearest *box) {
 		// Only the path is left to tell them apart, and it is looked at once for all.
 		p := pieces[0].dims[dimPath].(paths)
 		p.without = append(p.without[:len(p.without):len(p.without)], o.dims[dimPath].(paths).of)
-		pieces[0].dims = cloned(pieces[0].dims, dimPath, p)
+		pieces[0].dims, pieces[0].id = cloned(pieces[0].dims, dimPath, p), ""
 	}
 	pieces = c.settle(b, pieces[0])
 	for _, o := range slow {

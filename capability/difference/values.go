@@ -10,9 +10,20 @@ import (
 
 // pattern is what a value looks like, with the machine of it.
 type pattern struct {
-	text    string // equal texts are equal patterns
+	text string // equal texts are equal patterns
+	make func() (language.Machine, error)
+
 	machine language.Machine
 	err     error
+}
+
+// built is p once its machine has been made.
+func (p *pattern) built() *pattern {
+	if p.make != nil {
+		p.machine, p.err = p.make()
+		p.make = nil
+	}
+	return p
 }
 
 // values is what a parameter, a field or a header can be: absent, or with a value.
@@ -109,12 +120,12 @@ func (c *comparison) noValue(v values, without []*pattern) (empty, sure bool) {
 func (c *comparison) value(v values, without []*pattern) (text string, found bool, err error) {
 	out := make([]language.Machine, len(without))
 	for i, w := range without {
-		if w.err != nil {
+		if w.built().err != nil {
 			return "", false, w.err
 		}
 		out[i] = w.machine
 	}
-	if v.pattern.err != nil {
+	if v.pattern.built().err != nil {
 		return "", false, v.pattern.err
 	}
 	universe := language.Text()
@@ -126,14 +137,14 @@ func (c *comparison) value(v values, without []*pattern) (text string, found boo
 
 // meet reports whether a value of v may be one of o.
 func (c *comparison) meet(v values, o *pattern) bool {
-	if v.pattern.err != nil || o.err != nil {
+	if v.pattern.built().err != nil || o.built().err != nil {
 		return true
 	}
 	key := "meet\x00" + v.key() + "\x00\x00" + o.text
 	met, _ := c.remember(key, func() (bool, bool) {
 		out := make([]language.Machine, 0, len(v.without))
 		for _, w := range v.without {
-			if w.err == nil {
+			if w.built().err == nil {
 				out = append(out, w.machine)
 			}
 		}

@@ -60,6 +60,11 @@ func (r *Report) compare(c *comparison, old, changed *policyfile.File, role stri
 	if role == "" {
 		limits = append(limits, c.limits(before, after)...)
 	}
+	for _, o := range c.order(before, after) {
+		if !slices.Contains(r.Settings, o) {
+			r.Settings = append(r.Settings, o)
+		}
+	}
 	for _, l := range limits {
 		if !slices.ContainsFunc(r.Limits, func(o Change) bool { return o.Grant == l.Grant && o.What == l.What && o.Old == l.Old && o.New == l.New }) {
 			r.Limits = append(r.Limits, l)

@@ -19,7 +19,9 @@
 // be permitted by both. An Example is decided by both policies with Policy.Decide, and
 // by the inspector, the header and the address check that stand behind it.
 //
-// Non-guarantees: where two grants of one policy permit a request under different
-// conditions, which of them counts depends on their order, and that order is not compared. A header that is left out before sending is no part of a
-// request. Two schemas are equal when their texts are.
+// Non-guarantees: where two allow blocks of one policy permit a request under different
+// conditions, the first counts; sets are compared as if each did, and a change among
+// such blocks is reported as one that may be wider. A header that is left out before
+// sending is no part of a request. Two schemas are equal when their texts are. That a
+// name resolves or a port connects is not reported for itself.
 package difference

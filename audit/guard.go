@@ -36,7 +36,10 @@ type Config struct {
 	SealEvery        time.Duration // between signed heads; default 1 s
 	SegmentSize      int64         // bytes after which a segment is followed by the next; default 16 MiB
 	Durability       Durability    // default Commit
-	Now              func() time.Time
+
+	Anchors     []Anchor      // where signed heads are left; they need State
+	AnchorEvery time.Duration // default 60 s
+	Now         func() time.Time
 
 	// Key of the fingerprints of foreign credentials; nil: one of the run's own, so that
 	// those of two runs cannot be compared.
@@ -58,6 +61,7 @@ func (c *Config) setDefaults() {
 	c.SealEvery = cmp.Or(c.SealEvery, time.Second)
 	c.SegmentSize = cmp.Or(c.SegmentSize, segmentSize)
 	c.Durability = cmp.Or(c.Durability, Commit)
+	c.AnchorEvery = cmp.Or(c.AnchorEvery, time.Minute)
 	if c.Key == nil {
 		c.Key = newKey()
 	}
@@ -74,8 +78,9 @@ type Guard struct {
 	ledger  *ledger
 	repeats *repeats
 	totals  *totals
-	key     []byte  // of fingerprints
-	sealer  *sealer // nil: the log is not signed
+	key     []byte   // of fingerprints
+	sealer  *sealer  // nil: the log is not signed
+	anchors *anchors // nil: there are none
 
 	done      chan struct{}
 	ending    sync.Once
@@ -84,6 +89,7 @@ type Guard struct {
 	halt      sync.Once
 	stop      chan struct{}
 	stopped   chan struct{}
+	anchored  chan struct{} // no further head is left but the last
 }
 
 // New starts a run: it makes the run's directory and log, keeps the policy text, and
@@ -120,7 +126,7 @@ func start(c Config, run, hash string, f file, seal *sealer) (*Guard, error) {
 			return createSegment(c.Dir, run, n)
 		}}, f),
 		ledger: newLedger(), repeats: newRepeats(), totals: newTotals(), key: c.Key,
-		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
+		done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}), anchored: make(chan struct{}),
 	}
 	g.policy.Store(&inForce{Policy: c.Policy, hash: hash})
 	err := g.log.append(&Record{Event: RunStarted, Run: &Start{
@@ -132,7 +138,11 @@ func start(c Config, run, hash string, f file, seal *sealer) (*Guard, error) {
 		return nil, errors.Join(err, g.log.close(nil, nil), seal.leave())
 	}
 	seal.start(g.log, c.SealEvery)
+	if err := g.openAnchors(); err != nil {
+		return nil, errors.Join(err, g.log.close(&Record{Event: RunEnded, Reason: string(capability.AuditUnavailable)}, seal.last()))
+	}
 	go g.tend()
+	go g.tendAnchors()
 	return g, nil
 }
 
@@ -169,7 +179,7 @@ func (g *Guard) tend() {
 		case <-tick.C:
 		}
 		g.log.probe()
-		if g.log.unavailable() > g.config.UnavailableAfter {
+		if max(g.log.unavailable(), g.anchors.absent()) > g.config.UnavailableAfter {
 			g.end(capability.AuditUnavailable)
 		}
 		if !g.spent() {
@@ -282,7 +292,7 @@ func (g *Guard) finish(d capability.Decision, o capability.Outcome, call string)
 // Summary is what the run has done so far.
 func (g *Guard) Summary() Summary {
 	s := g.totals.summary(g.run, g.log.written.Load(), time.Duration(g.log.since()))
-	s.Head = g.sealer.newest()
+	s.Head, s.Unanchored = g.sealer.newest(), g.anchors.failures()
 	return s
 }
 
@@ -297,5 +307,6 @@ func (g *Guard) Close(exit int) error {
 	s := g.Summary()
 	s.Exit = exit
 	s.Head = ""
-	return g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s}, g.sealer.last())
+	err := g.log.close(&Record{Event: RunEnded, Reason: string(g.Cause()), Limit: s.endedBy(), Summary: &s}, g.sealer.last())
+	return errors.Join(err, g.closeAnchors())
 }

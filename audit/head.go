@@ -4,6 +4,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,22 +46,31 @@ func ParseHead(s string) (Head, error) {
 	return parseHead("/"+parts[0], parts[1], parts[2])
 }
 
-// ReadHead reads a head that someone kept: a file with a signed one, whose signature
-// must be by one of the keys, or the word that String wrote.
-func ReadHead(text string, keys []string) (Head, error) {
-	signed, err := readSmall(text, maxKey)
+// ReadHeads reads heads that someone kept: a file with signed ones, as anchors and logs
+// have them, whose signatures must be by one of the keys; or the word that String wrote.
+func ReadHeads(text string, keys []string) ([]Head, error) {
+	content, err := os.ReadFile(text)
 	if err != nil {
-		return ParseHead(text)
+		h, err := ParseHead(text)
+		return []Head{h}, err
 	}
 	known, err := verifiers(keys)
 	if err != nil {
-		return Head{}, err
+		return nil, err
 	}
-	h, err := openHead(signed, known)
-	if err != nil {
-		return Head{}, fmt.Errorf("%s: %w", Printable(text), err)
+	newest := make(map[string]Head)
+	parts := strings.Split(strings.TrimRight(string(content), "\n"), "\n\n")
+	for ; len(parts) >= 2; parts = parts[2:] {
+		h, err := openHead([]byte(parts[0]+"\n\n"+parts[1]+"\n"), known)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", Printable(text), err)
+		}
+		newest[h.Log] = h
 	}
-	return h, nil
+	if len(newest) == 0 || len(parts) > 0 {
+		return nil, fmt.Errorf("%s: %w", Printable(text), errNoHead)
+	}
+	return slices.Collect(maps.Values(newest)), nil
 }
 
 func parseHead(log, size, root string) (Head, error) {

@@ -147,6 +147,13 @@ func (s *sealer) size() int64 {
 	return s.head.Size
 }
 
+// newestHead is the newest one and its signed form, nil when there is none yet.
+func (s *sealer) newestHead() (Head, []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head, s.signed
+}
+
 // newest is the newest head in one word, or empty.
 func (s *sealer) newest() string {
 	if s == nil {

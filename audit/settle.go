@@ -20,6 +20,9 @@ func (g *Guard) record(j judged) (capability.Decision, *Record) {
 	if !j.call.take() {
 		return d.Refused(capability.RecordBudget), nil
 	}
+	if g.anchors.absent() > 0 {
+		return d.Refused(capability.AuditUnavailable), nil
+	}
 	rec := describe(j.r, d)
 	rec.Call = j.callID()
 	rec.Limit = cmp.Or(j.limit, j.r.Limit)
@@ -87,7 +90,7 @@ func (g *Guard) again(kind capability.Kind, e *repeat, d capability.Decision, n 
 	if reason := g.Cause(); d.Allowed() && reason != capability.Undecided {
 		return d.Refused(reason)
 	}
-	if d.Allowed() && g.log.unavailable() > 0 {
+	if d.Allowed() && max(g.log.unavailable(), g.anchors.absent()) > 0 {
 		return d.Refused(capability.AuditUnavailable)
 	}
 	d.ID = e.decision.ID

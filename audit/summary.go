@@ -32,6 +32,7 @@ type Summary struct {
 	Limits   []Reached  `json:"limits,omitempty"` // of the run that the command came up against
 
 	Head       string   `json:"head,omitempty"`         // of the log, as ParseHead reads it
+	Unanchored []string `json:"unanchored,omitempty"`   // anchors that did not take the newest head, and why
 	NotInForce []string `json:"not_in_force,omitempty"` // controls over requests that this run did without
 }
 

@@ -43,6 +43,7 @@ type File struct {
 	Upstream    Upstream
 	Sandbox     Sandbox
 	Connections Connections
+	Audit       Audit
 	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself
 	Files       []string   // the files it names, absolute where Name is, else relative to the same folder
 	BestEffort  bool       // a control that cannot be applied is reported, not an error

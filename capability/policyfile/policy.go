@@ -57,6 +57,8 @@ func (p *parser) policy(body *hclsyntax.Body) {
 			p.sandbox(b)
 		case "connections":
 			p.connections(b)
+		case "audit":
+			p.audit(b)
 		case "tool":
 			p.tool(b)
 		case "caller":
@@ -65,7 +67,7 @@ func (p *parser) policy(body *hclsyntax.Body) {
 			p.file.Inspect = p.inspect(b)
 		}
 	}
-	p.once(content.Blocks, "upstream", "sandbox", "connections", "inspect")
+	p.once(content.Blocks, "upstream", "sandbox", "connections", "audit", "inspect")
 	for _, b := range content.Blocks {
 		if b.Type == "role" {
 			p.role(b)

@@ -10,7 +10,7 @@ type shape struct {
 }
 
 var (
-	topLevel         = shape{attributes: []string{"version", "best_effort", "environment", "protected"}, blocks: []string{"upstream", "sandbox", "connections", "inspect"}, labelled: []string{"grant", "use", "role", "credential", "tool", "caller"}}
+	topLevel         = shape{attributes: []string{"version", "best_effort", "environment", "protected"}, blocks: []string{"upstream", "sandbox", "connections", "inspect", "audit"}, labelled: []string{"grant", "use", "role", "credential", "tool", "caller"}}
 	upstreamBlock    = shape{attributes: []string{"resolver", "ca", "proxy"}, blocks: []string{"proxy_credential"}}
 	proxyBlock       = shape{attributes: []string{"user", "user_env", "password_env", "password_file"}}
 	sandboxBlock     = shape{attributes: []string{"memory", "cpus", "processes", "time", "scratch", "output"}}
@@ -25,8 +25,10 @@ var (
 	inspectBlock = shape{attributes: []string{"exec", "http", "deadline", "on_failure"}}
 	callerBlock  = shape{attributes: []string{"token_sha256", "role"}}
 
-	roleBlock  = shape{attributes: []string{"grants", "tools", "writes"}}
-	grantBlock = shape{
+	auditBlock  = shape{attributes: []string{"durability", "write_time", "unavailable_time", "every"}, blocks: []string{"anchor"}}
+	anchorBlock = shape{attributes: []string{"file", "http", "syslog", "required"}}
+	roleBlock   = shape{attributes: []string{"grants", "tools", "writes"}}
+	grantBlock  = shape{
 		attributes: []string{"reason", "owner", "expires", "host", "port", "scheme", "credential", "networks", "foreign"},
 		blocks:     []string{"allow", "limits", "git", "derive"},
 	}

@@ -31,11 +31,11 @@ func (c *AuditVerifyCmd) Run(app *App) error {
 		return err
 	}
 	for _, text := range c.ExpectHead {
-		h, err := audit.ReadHead(text, trust.Keys)
+		heads, err := audit.ReadHeads(text, trust.Keys)
 		if err != nil {
 			return &exitError{code: exitUsage, err: fmt.Errorf("--expect-head: %w", err)}
 		}
-		trust.Expect = append(trust.Expect, h)
+		trust.Expect = append(trust.Expect, heads...)
 	}
 	dir, run, err := app.verifiable(c.What, c.Audit)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability/policyfile"
 	"scupper.dev/scupper/sandbox"
 )
@@ -73,4 +74,17 @@ func (c *RunCmd) limits(p policyfile.Sandbox) sandbox.Limits {
 		l.Time = time.Duration(c.Time)
 	}
 	return l
+}
+
+// useAudit puts what the policy says of the log into config. No sandbox gets what heads
+// are left in.
+func useAudit(config *sandbox.Config, a policyfile.Audit) {
+	config.Audit.Durability = audit.Durability(a.Durability)
+	config.Audit.WriteTimeout, config.Audit.UnavailableAfter, config.Audit.AnchorEvery = a.WriteTime, a.Unavailable, a.Every
+	for _, anchor := range a.Anchors {
+		config.Audit.Anchors = append(config.Audit.Anchors, audit.Anchor(anchor))
+		if anchor.File != "" {
+			config.Cage.Forbidden = append(config.Cage.Forbidden, anchor.File)
+		}
+	}
 }

@@ -204,6 +204,7 @@ func (w *watcher) note(file *policyfile.File) string {
 	}{
 		{"the sandbox block", file.Sandbox, w.first.Sandbox},
 		{"the connections block", file.Connections, w.first.Connections},
+		{"the audit block", file.Audit, w.first.Audit},
 		{"the upstream block", file.Upstream, w.first.Upstream},
 		{"the environment", file.EnvironmentFor(w.run.Role), w.first.EnvironmentFor(w.run.Role)},
 		{"the tool, caller and inspect blocks", toolsOf(file), toolsOf(w.first)},

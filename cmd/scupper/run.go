@@ -182,6 +182,7 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 		config.Cage.Env = append(config.Cage.Env, v.Name+"="+v.Value)
 	}
 	useConnections(config, file.Connections)
+	useAudit(config, file.Audit)
 	if len(file.Upstream.ExtraCA) > 0 {
 		if err := addRoots(config, file.Upstream.ExtraCA); err != nil {
 			return fmt.Errorf("%s: upstream ca: %w", path, err)

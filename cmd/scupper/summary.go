@@ -29,6 +29,9 @@ func writeSummary(w io.Writer, s audit.Summary) {
 		}
 		fmt.Fprintf(w, "  %d x %s: %s\n", c.Count, c.What, c.Reason)
 	}
+	for _, failure := range s.Unanchored {
+		fmt.Fprintf(w, "  %s\n", failure)
+	}
 	if s.Head != "" {
 		fmt.Fprintf(w, "  log head %s\n", s.Head)
 	}

@@ -201,3 +201,19 @@ func (b *browser) wantKeyboard() {
 		b.t.Errorf("the tabulator leads to %q", at)
 	}
 }
+
+// TestReadingIsSafeOnATerminal sends what a terminal must not get, and reads the log in
+// every way (AUD-01).
+func TestReadingIsSafeOnATerminal(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.policy(publicAPI)
+	a := w.attack(sendsRaw("api.example.com", "GET /"+hostile+" HTTP/1.1\r\nX: "+hostile)).wantExit(0).wantStdout("400").wantReason("malformed_path").farSideNothing()
+	id := a.log.denials()[0].ID
+	for _, args := range [][]string{
+		{"audit", "show", "--audit", a.audit}, {"audit", "show", "--json", "--audit", a.audit}, {"audit", "show", "--verdict", "deny", "-f", a.audit},
+		{"audit", "export", "--audit", a.audit}, {"explain", "--audit", a.audit, id}, {"explain", "--json", "--audit", a.audit, id}, {"audit", "report", "--audit", a.audit},
+	} {
+		w.scupper(args...).wantExit(0).wantStdout("malformed_path").farSideNothing().terminalSafe()
+	}
+	w.scupper("explain", "--audit", a.audit, id).wantStdout("proof     verified: the record is under the head ")
+}

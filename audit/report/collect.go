@@ -86,8 +86,10 @@ func newCollector(c Config) *collector {
 func (c *collector) run(s Source) error {
 	c.source, c.now, c.refs, c.broken = s, &Run{ID: s.Run}, make(map[int64]ref), nil
 	c.totals.Runs++
+	proof := c.verify(s)
 	for rec, err := range audit.Records(s.Dir, s.Run) {
 		if errors.Is(err, audit.ErrNotFound) {
+			<-proof
 			return err
 		}
 		if err != nil {
@@ -100,7 +102,7 @@ func (c *collector) run(s Source) error {
 			c.background(rec)
 		}
 	}
-	c.prove()
+	c.prove(<-proof)
 	c.now.Ended = cmp.Or(c.now.Ended, noEnd)
 	if len(c.runs) < maxRuns {
 		c.runs = append(c.runs, c.now)
@@ -110,12 +112,19 @@ func (c *collector) run(s Source) error {
 	return nil
 }
 
-// prove says of the run whether its log is whole.
-func (c *collector) prove() {
-	p := Proof{State: Unverified, Why: "nothing was checked"}
-	if c.Verify != nil {
-		p = c.Verify(c.source.Dir, c.source.Run)
+// verify checks the log of a run while it is read.
+func (c *collector) verify(s Source) <-chan Proof {
+	out := make(chan Proof, 1)
+	if c.Verify == nil {
+		out <- Proof{State: Unverified, Why: "nothing was checked"}
+		return out
 	}
+	go func() { out <- c.Verify(s.Dir, s.Run) }()
+	return out
+}
+
+// prove says of the run whether its log is whole.
+func (c *collector) prove(p Proof) {
 	if c.broken != nil && p.State != Failed {
 		p = Proof{State: Failed, Why: c.broken.Error()}
 	}

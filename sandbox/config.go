@@ -30,7 +30,7 @@ type CageConfig struct {
 	SpareUID int // for root: the host uid and gid that the sandbox runs as; 0 is 165534
 
 	Stdin          io.Reader // nil is an empty input
-	Stdout, Stderr io.Writer // nil discards
+	Stdout, Stderr io.Writer // nil discards; where both are one writer, it gets what is printed in its order
 	Terminal       TerminalUse
 	Limits         Limits
 	BestEffort     bool // a limit that was asked for and cannot be held is reported, not an error

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,12 @@ type stdio struct {
 	tail           tail
 	allowance      *allowance
 	terminal       *terminal // nil: there are pipes only
+	together       bool      // output and errors are one pipe, in the order in which they were printed
+}
+
+// same reports whether both streams go to one writer.
+func same(stdout, stderr io.Writer) bool {
+	return stdout != nil && reflect.TypeOf(stdout).Comparable() && stdout == stderr
 }
 
 func (c *CageConfig) newStdio(uid int) (*stdio, error) {
@@ -32,7 +39,12 @@ func (c *CageConfig) newStdio(uid int) (*stdio, error) {
 	if s.terminal, err = c.terminal(); err != nil {
 		return s, err
 	}
+	s.together = s.terminal == nil && same(c.Stdout, c.Stderr)
 	for i := range s.child {
+		if i == 2 && s.together {
+			s.child[i] = s.child[1]
+			continue
+		}
 		r, w, err := os.Pipe()
 		if err != nil {
 			return s, fmt.Errorf("create pipe: %w", err)
@@ -56,6 +68,10 @@ func (c *CageConfig) newStdio(uid int) (*stdio, error) {
 func (s *stdio) childStarted() {
 	for _, f := range s.child {
 		f.Close()
+	}
+	if s.together {
+		s.copies.Go(func() { drain(io.MultiWriter(&s.tail, s.stdout), s.ours[1]) })
+		return
 	}
 	s.copies.Go(func() { drain(s.stdout, s.ours[1]) })
 	s.copies.Go(func() { drain(io.MultiWriter(&s.tail, s.stderr), s.ours[2]) })

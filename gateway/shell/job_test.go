@@ -130,6 +130,17 @@ func TestGatewayDies(t *testing.T) {
 	_ = cmd.Wait() // which says that it was killed
 	w := &world{t: t, work: filepath.Join(dir, "work"), state: filepath.Join(dir, "nowhere")}
 	w.nothingLives()
+	// What a gateway that was killed could not remove, the next one does.
+	w = newWorld(t, func(c *Config) {
+		c.Cage.Workdir, c.Cage.StateDir = filepath.Join(dir, "work"), filepath.Join(dir, "state")
+	})
+	w.shell("true")
+	if left, err := filepath.Glob(filepath.Join(dir, "state", "placeholders", "run-*")); err != nil || len(left) > 0 {
+		t.Errorf("journals are left: %v %v", left, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "work")); err != nil || len(left) > 0 {
+		t.Errorf("placeholders are left: %v %v", left, err)
+	}
 }
 
 // victim has a command in the background, says so, and waits to be killed.

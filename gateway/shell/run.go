@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"scupper.dev/scupper/gateway"
@@ -16,10 +17,38 @@ const roomForStatus = 512
 func (t *Tool) run(ctx context.Context, c *gateway.Call, a arguments) gateway.Result {
 	out := t.config.Store.Collect(t.config.MaxOutput-roomForStatus, gateway.Ends)
 	defer out.Close()
-	began := time.Now()
-	end, err := t.config.Sandboxes.Run(ctx, sandbox.Call{ID: c.ID, Role: c.Role}, t.cage(a.Command, t.time(ctx, a), out))
+	began, limit := time.Now(), t.time(ctx, a)
+	stop := tell(c.Progress, limit, out)
+	end, err := t.config.Sandboxes.Run(ctx, sandbox.Call{ID: c.ID, Role: c.Role}, t.cage(a.Command, limit, out))
+	stop()
 	o := outcome{end: end, err: err, took: time.Since(began)}
 	return t.result(c, c.ID, out, o)
+}
+
+// tellEvery is how often a caller hears that a command goes on.
+const tellEvery = 2 * time.Second
+
+// tell tells the caller how long a command has run, of how many seconds, until stop is
+// called.
+func tell(progress gateway.Progress, limit time.Duration, out *trim.Collector) (stop func()) {
+	if progress == nil {
+		return func() {}
+	}
+	began, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(tellEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				progress(time.Since(began).Seconds(), limit.Seconds(), fmt.Sprintf("%d bytes of output", out.Whole()))
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }
 
 // cage is the sandbox of one command.

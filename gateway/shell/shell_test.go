@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"scupper.dev/scupper/gateway"
 	"scupper.dev/scupper/payload"
 	"scupper.dev/scupper/sandbox"
 )
@@ -21,6 +23,7 @@ func TestCommand(t *testing.T) {
 		signal         string
 	}{
 		"success":          {"echo out; echo err >&2", "out\nerr\n", 0, ""},
+		"both in order":    {"for i in 1 2 3 4 5 6; do echo o; echo e >&2; done", strings.Repeat("o\ne\n", 6), 0, ""},
 		"failure":          {"echo no; exit 3", "no\n", 3, ""},
 		"silence":          {"true", "", 0, ""},
 		"a signal":         {"kill -9 $$", "", 137, "SIGKILL"},
@@ -136,6 +139,28 @@ func TestCancelled(t *testing.T) {
 		t.Error(a.text)
 	}
 	w.nothingLives()
+}
+
+// TestProgress waits for a command that waits for what it is told.
+func TestProgress(t *testing.T) {
+	w := newWorld(t, nil)
+	var told sync.Once
+	last := 0.0
+	progress := func(done, total float64, text string) {
+		if done <= last || total != 60 || !strings.Contains(text, "bytes of output") {
+			t.Errorf("%v of %v: %s", done, total, text)
+		}
+		last = done
+		told.Do(func() {
+			if err := os.WriteFile(filepath.Join(w.work, "told"), nil, 0o644); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	c := &gateway.Call{ID: "call-1", Role: "dev", Progress: progress, Arguments: []byte(`{"command":"until [ -e told ]; do sleep 0.05; done","timeout":60}`)}
+	if r := w.tool.Call(t.Context(), c); r.Failed || last == 0 || !strings.Contains(r.Content[0].Text, "exit code 0") {
+		t.Errorf("%+v, progress %v", r, last)
+	}
 }
 
 func TestSandboxFailure(t *testing.T) {

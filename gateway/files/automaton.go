@@ -19,9 +19,9 @@ type automaton struct {
 	sample []rune     // a character of each class
 	stride int
 
-	next   []int32 // state times stride plus class; 0: not made yet, 1: the line matches
+	next   []int32 // at a state's offset plus a class: the offset of the state after it
 	states []nfaState
-	known  map[string]int32
+	known  map[string]int32 // to offsets, which are multiples of stride
 	wide   map[rune]int32 // class of characters that have been looked up
 	queue  []uint32
 	seen   []uint32 // generation in which an instruction was reached
@@ -35,9 +35,8 @@ type nfaState struct {
 }
 
 const (
-	unmade  = 0
-	matched = 1
-	begin   = 2
+	unmade  = 0 // not a state yet
+	matched = 1 // the line matches; not an offset
 	// maxTable bounds the table of an automaton, in entries of four bytes.
 	maxTable = 2 << 20
 )
@@ -89,22 +88,22 @@ func (a *automaton) classOf(c rune) int32 {
 
 // reset forgets all states but the first.
 func (a *automaton) reset() {
-	a.known, a.states = map[string]int32{}, make([]nfaState, begin)
-	a.next = make([]int32, begin*a.stride, 64*a.stride)
+	a.known, a.states = map[string]int32{}, make([]nfaState, 1)
+	a.next = make([]int32, a.stride, 64*a.stride)
 	a.add(nfaState{at: []uint32{uint32(a.prog.Start)}, before: -1})
 }
 
-func (a *automaton) add(s nfaState) int32 {
+func (a *automaton) add(s nfaState) int {
 	key := make([]byte, 0, 4*len(s.at)+1)
 	key = append(key, byte(s.before))
 	for _, pc := range s.at {
 		key = binary.NativeEndian.AppendUint32(key, pc)
 	}
 	if id, ok := a.known[string(key)]; ok {
-		return id
+		return int(id)
 	}
-	id := int32(len(a.states))
-	a.known[string(key)] = id
+	id := len(a.states) * a.stride
+	a.known[string(key)] = int32(id)
 	a.states = append(a.states, s)
 	a.next = append(a.next, make([]int32, a.stride)...)
 	return id
@@ -113,7 +112,7 @@ func (a *automaton) add(s nfaState) int32 {
 // find is where in text the first line that matches has matched, or -1. The text is
 // whole lines, but that the last may have no line end.
 func (a *automaton) find(text []byte) int {
-	state := int32(begin)
+	state, next := a.stride, a.next
 	for i := 0; i < len(text); {
 		class, size := a.ascii[text[i]&0x7f], 1
 		if text[i] >= utf8.RuneSelf {
@@ -121,10 +120,11 @@ func (a *automaton) find(text []byte) int {
 			c, size = utf8.DecodeRune(text[i:])
 			class = a.wideClass(c)
 		}
-		to := a.next[int(state)*a.stride+int(class)]
+		to := int(next[state+int(class)])
 		if to <= matched {
 			if to == unmade {
-				to = a.step(state, class)
+				to = a.step(state, int(class))
+				next = a.next
 			}
 			if to == matched {
 				return i
@@ -133,7 +133,7 @@ func (a *automaton) find(text []byte) int {
 		state = to
 		i += size
 	}
-	if len(text) > 0 && text[len(text)-1] != '\n' && a.step(state, a.ascii['\n']) == matched {
+	if len(text) > 0 && text[len(text)-1] != '\n' && a.step(state, int(a.ascii['\n'])) == matched {
 		return len(text) - 1
 	}
 	return -1
@@ -151,22 +151,22 @@ func (a *automaton) wideClass(c rune) int32 {
 }
 
 // step is the state after a character of the class; at the end of a line, the first.
-func (a *automaton) step(state, class int32) int32 {
+func (a *automaton) step(state, class int) int {
 	if len(a.next) > maxTable {
-		s := a.states[state]
+		s := a.states[state/a.stride]
 		a.reset()
 		state = a.add(s)
 	}
-	s, c := a.states[state], a.sample[class]
+	s, c := a.states[state/a.stride], a.sample[class]
 	pcs, match := a.close(s, c)
-	to := int32(begin)
+	to := a.stride // the first state
 	switch {
 	case match:
 		to = matched
 	case c != '\n':
 		to = a.add(a.consume(pcs, c))
 	}
-	a.next[int(state)*a.stride+int(class)] = to
+	a.next[state+class] = int32(to)
 	return to
 }
 

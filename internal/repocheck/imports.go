@@ -29,8 +29,8 @@ func mayImport() map[string][]string {
 		"probe":                 {},
 		"proxy":                 {"capability"},
 		"dnsfilter":             {"capability"},
-		"gateway":               {"capability", "payload"}, // payload reads arguments strictly and checks them
-		"gateway/files":         {"gateway"},
+		"gateway":               {"capability", "payload"},                                  // payload reads arguments strictly and checks them
+		"gateway/files":         {"gateway", "payload"},                                     // payload in tests
 		"gateway/shell":         {"audit", "gateway", "gateway/trim", "payload", "sandbox"}, // audit and payload in tests
 		"gateway/trim":          {"gateway", "payload"},
 		"netns":                 {},

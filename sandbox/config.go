@@ -33,6 +33,7 @@ type CageConfig struct {
 	Stdout, Stderr io.Writer // nil discards; where both are one writer, it gets what is printed in its order
 	Terminal       TerminalUse
 	Limits         Limits
+	Nested         bool // programs inside may make user namespaces, for a sandbox of their own; a weakened control
 	BestEffort     bool // a limit that was asked for and cannot be held is reported, not an error
 
 	starting *readable // of a series: how a hardened process starts a child

@@ -9,7 +9,7 @@ import (
 // processes, time), credentials, that it is destroyed, its output; and what these rest on. A limit that nobody asked for and that has no default is
 // not in force.
 func (c *Cage) Controls() []Control {
-	return []Control{
+	controls := []Control{
 		{"filesystem", true, fmt.Sprintf("read-only root from nothing, uid %s, %s of temporary files, writable without a limit of size: %s", innerID, size(c.limits.Scratch), c.writable())},
 		{"network", true, "every address leads to scupper"},
 		c.held("memory", size(c.limits.Memory)+", temporary files included"),
@@ -22,6 +22,15 @@ func (c *Cage) Controls() []Control {
 		{"system calls", true, fmt.Sprintf("seccomp filter, no capabilities, no new privileges, %d open files a process, no core files", c.limits.OpenFiles)},
 		c.supervisor(),
 	}
+	if c.config.Nested {
+		controls = append(controls, nestedControl())
+	}
+	return controls
+}
+
+// nestedControl is what a sandbox does without in which others may be nested.
+func nestedControl() Control {
+	return Control{"no user namespaces", false, "weakened: programs inside may make user namespaces and mounts in them, which opens more of the kernel to them"}
 }
 
 // held is a control that only a control group gives.

@@ -39,6 +39,7 @@ type network struct {
 	signals   <-chan os.Signal
 
 	watch func(ctx context.Context, p *proxy.Proxy) error // beside the command; may be nil
+	serve func(ctx context.Context) error                 // likewise
 }
 
 // run serves the network of a cage, runs its command and ends what is left of it. An
@@ -58,6 +59,9 @@ func (n network) run(ctx context.Context, cage *Cage) (exit int, err error) {
 	enforcers.serve(serving, group, sockets)
 	if n.watch != nil {
 		group.Go(func() error { return n.watch(serving, enforcers.proxy) })
+	}
+	if n.serve != nil {
+		group.Go(func() error { return n.serve(serving) })
 	}
 	if err := cage.Start(); err != nil {
 		stop()

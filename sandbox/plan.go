@@ -31,6 +31,7 @@ type plan struct {
 	Files   []placedText
 	Texts   []int // sizes of the texts that follow each other in textsFD
 	Limits  Limits
+	Nested  bool // user namespaces may be made
 	// Terminal says which standard descriptors are the sandbox's terminal.
 	Terminal [3]bool
 }

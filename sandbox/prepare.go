@@ -148,7 +148,7 @@ func (c *Cage) launch() (err error) {
 			return err
 		}
 	}
-	if c.told[3], err = seccompFile(); err != nil {
+	if c.told[3], err = seccompFile(c.config.Nested); err != nil {
 		return err
 	}
 	l.inherited = c.told[:]
@@ -159,7 +159,7 @@ func (c *Cage) launch() (err error) {
 // tellPlan writes what the child waits for.
 func (c *Cage) tellPlan(env []string) error {
 	var contents texts
-	p := plan{Ports: c.config.Ports, Bwrap: c.bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits}
+	p := plan{Ports: c.config.Ports, Bwrap: c.bwrap, Command: c.config.Command, Folders: c.folders, Limits: c.limits, Nested: c.config.Nested}
 	if c.io.terminal != nil {
 		p.Terminal = c.io.terminal.streams
 	}

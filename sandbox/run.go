@@ -23,6 +23,10 @@ type Config struct {
 	// Watch looks for new policies until ctx ends; nil: the first one stays. An error ends
 	// the run.
 	Watch func(ctx context.Context, policies *Policies) error
+
+	// Serve serves what else the run has, such as tools, until ctx ends; nil: nothing. It
+	// decides and records with the run's guard. An error ends the run.
+	Serve func(ctx context.Context, guard *audit.Guard) error
 }
 
 // Result is what became of a run.
@@ -72,6 +76,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 		if !addresses.InForce {
 			result.Summary.NotInForce = []string{addresses.Name + ": " + addresses.Detail}
 		}
+		if n := nestedControl(); config.Cage.Nested {
+			result.Summary.NotInForce = append(result.Summary.NotInForce, n.Name+": "+n.Detail)
+		}
 	}()
 
 	if err := cage.harden(); err != nil {
@@ -82,6 +89,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 		n.watch = func(ctx context.Context, p *proxy.Proxy) error {
 			return config.Watch(ctx, &Policies{guard, p.Rejudge, config.Credentials})
 		}
+	}
+	if config.Serve != nil {
+		n.serve = func(ctx context.Context) error { return config.Serve(ctx, guard) }
 	}
 	exit, err = n.run(ctx, cage)
 	result.Exit = exit

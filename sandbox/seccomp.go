@@ -19,8 +19,8 @@ const (
 )
 
 // seccompFile returns the filter in the form bubblewrap wants: the kernel's struct sock_filter, one after the other.
-func seccompFile() (*os.File, error) {
-	program, err := filterProgram()
+func seccompFile(nested bool) (*os.File, error) {
+	program, err := chosenFilter(nested)
 	if err != nil {
 		return nil, err
 	}
@@ -31,12 +31,20 @@ func seccompFile() (*os.File, error) {
 	return f, fill(f, program)
 }
 
+// chosenFilter is the usual filter, or the one that lets user namespaces be made.
+func chosenFilter(nested bool) ([]byte, error) {
+	if nested {
+		return buildFilter(true)
+	}
+	return filterProgram()
+}
+
 // buildFilter compiles the rules. It takes tens of milliseconds, which is why amd64 has the result checked in.
 //
 // Every call that this architecture had when the list was made passes, unless a rule says otherwise; later ones, the calls of x32 (their numbers are
 // higher) and those of a foreign architecture (int 0x80) do not exist.
-func buildFilter() ([]byte, error) {
-	conditional := conditionalRules()
+func buildFilter(nested bool) ([]byte, error) {
+	conditional := conditionalRules(nested)
 	passing := seccomp.NewSyscallRules()
 	for _, n := range knownSyscalls() {
 		passing.Set(n, seccomp.MatchAll{})
@@ -45,7 +53,7 @@ func buildFilter() ([]byte, error) {
 	for _, c := range conditional {
 		sets = append(sets, seccomp.RuleSet{Rules: rulesFor(c.calls, c.rule), Action: c.action})
 	}
-	for _, d := range deniedCalls() {
+	for _, d := range deniedCalls(nested) {
 		sets = append(sets, seccomp.RuleSet{Rules: rulesFor(d.calls, seccomp.MatchAll{}), Action: errno(d.answer)})
 	}
 	program := seccomp.Program{

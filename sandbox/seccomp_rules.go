@@ -11,12 +11,8 @@ type denied struct {
 }
 
 // deniedCalls are refused whatever their arguments; where a conditional rule lets some uses through, this is for the rest.
-func deniedCalls() []denied {
-	return append(archDenied(),
-		denied{[]uintptr{ // Namespaces and mounts.
-			unix.SYS_CLONE, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
-			unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
-		}, notPermitted},
+func deniedCalls(nested bool) []denied {
+	return append(append(archDenied(), namespaceCalls(nested)...),
 		denied{[]uintptr{ // Ways round the file system's permissions, and kernel parts with a record of faults.
 			unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF,
 			unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_FANOTIFY_INIT, unix.SYS_SYSLOG,
@@ -34,6 +30,19 @@ func deniedCalls() []denied {
 	)
 }
 
+// namespaceCalls make namespaces and mounts. Where sandboxes may be nested, a program can make a user namespace, in which it has every capability over
+// what belongs to that namespace, and over nothing of this sandbox: what is mounted here stays locked in there, and its network namespace has no way out.
+// The newer mount calls, other namespaces by descriptor, and what is not asked for with a flag stay refused.
+func namespaceCalls(nested bool) []denied {
+	calls := []uintptr{
+		unix.SYS_SETNS, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	}
+	if !nested {
+		calls = append(calls, unix.SYS_CLONE, unix.SYS_UNSHARE, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT)
+	}
+	return []denied{{calls, notPermitted}}
+}
+
 type conditional struct {
 	calls  []uintptr
 	rule   seccomp.SyscallRule
@@ -43,11 +52,9 @@ type conditional struct {
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // conditionalRules look at arguments, in the width that the kernel uses: the rest of a register may hold anything.
-func conditionalRules() []conditional {
+func conditionalRules(nested bool) []conditional {
 	with := func(calls ...uintptr) []uintptr { return calls }
 	rules := []conditional{
-		{with(unix.SYS_CLONE), seccomp.PerArg{seccomp.MaskedEqual(namespaceFlags, 0)}, allowed},
-		{with(unix.SYS_UNSHARE), seccomp.PerArg{seccomp.MaskedEqual(namespaceFlags|unix.CLONE_NEWTIME, 0)}, allowed},
 		{with(unix.SYS_SOCKET), socketRule(), allowed},
 		{with(unix.SYS_SOCKET), internetRule(), errno(unix.EPROTONOSUPPORT)},
 		{with(unix.SYS_SOCKETPAIR), seccomp.PerArg{word(unix.AF_UNIX)}, allowed},
@@ -61,6 +68,11 @@ func conditionalRules() []conditional {
 		// Debuggers work, but not on the first process inside, which is bubblewrap's: who stops that one stops the end of the run.
 		{with(unix.SYS_PTRACE), seccomp.PerArg{seccomp.AnyValue{}, word(1)}, errno(notPermitted)},
 		{with(unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV), seccomp.PerArg{word(1)}, errno(notPermitted)},
+	}
+	if !nested {
+		rules = append(rules,
+			conditional{with(unix.SYS_CLONE), seccomp.PerArg{seccomp.MaskedEqual(namespaceFlags, 0)}, allowed},
+			conditional{with(unix.SYS_UNSHARE), seccomp.PerArg{seccomp.MaskedEqual(namespaceFlags|unix.CLONE_NEWTIME, 0)}, allowed})
 	}
 	return append(rules, archConditional()...)
 }

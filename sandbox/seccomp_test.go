@@ -19,7 +19,7 @@ func TestSeccompProgramIsCurrent(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return
 	}
-	built, err := buildFilter()
+	built, err := buildFilter(false)
 	if err != nil {
 		t.Fatal(err)
 	}

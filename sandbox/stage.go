@@ -76,7 +76,7 @@ func setUp() (plan, error) {
 	if err := p.Limits.apply(); err != nil {
 		return plan{}, err
 	}
-	forbidUserNamespaces()
+	boundUserNamespaces(p.Nested)
 	if err := closeOnExec(); err != nil {
 		return plan{}, err
 	}
@@ -173,7 +173,12 @@ func closeOnExec() error {
 	return nil
 }
 
-// forbidUserNamespaces leaves room for the one that bubblewrap makes and none beyond. Seccomp forbids the calls as well; /proc/sys may be read-only.
-func forbidUserNamespaces() {
-	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("1"), 0)
+// boundUserNamespaces leaves room for the one that bubblewrap makes and none beyond, unless sandboxes may be nested. Seccomp forbids the calls as well;
+// /proc/sys may be read-only.
+func boundUserNamespaces(nested bool) {
+	most := "1"
+	if nested {
+		most = "256"
+	}
+	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte(most), 0)
 }

@@ -34,6 +34,8 @@ type RunCmd struct {
 	Processes  uint32   `placeholder:"N" help:"Processes and threads at once. The default is 4096."`
 	Time       span     `placeholder:"TIME" help:"How long the run may take, such as 30m; then it is ended with exit code 124. The default is no limit."`
 	TTY        string   `name:"tty" enum:"auto,always,never" default:"auto" help:"Give the command a terminal of its own (auto, always, never). By default it has one where standard input and output are one."`
+	Gateway    bool     `help:"Put a socket with the role's tools into the sandbox, for an agent that runs inside; $SCUPPER_GATEWAY names it."`
+	Nested     bool     `name:"nested-sandbox" help:"Let programs inside make user namespaces, for agents and browsers that bring a sandbox of their own. This weakens a control."`
 	JSON       bool     `help:"Print the summary as JSON on standard error."`
 	Command    []string `arg:"" optional:"" passthrough:"" help:"The command and its arguments, after --."`
 }
@@ -45,10 +47,11 @@ func (RunCmd) Help() string {
 
 // Run builds the run from flags and policy, runs it, and says what happened.
 func (c *RunCmd) Run(app *App) error {
-	config, err := c.config(app)
+	config, closing, err := c.config(app)
 	if err != nil {
 		return err
 	}
+	defer closing()
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	if config.Watch == nil || app.onTerminal() {
@@ -108,16 +111,21 @@ func (c *RunCmd) command() ([]string, error) {
 	return command, nil
 }
 
-func (c *RunCmd) config(app *App) (sandbox.Config, error) {
+// config is the run, and what removes what was made for it outside.
+func (c *RunCmd) config(app *App) (config sandbox.Config, closing func(), err error) {
 	command, err := c.command()
 	if err != nil {
-		return sandbox.Config{}, err
+		return config, nil, err
 	}
 	file, path, err := app.loadPolicy(c.Policy)
 	if err != nil {
-		return sandbox.Config{}, err
+		return config, nil, err
 	}
-	return c.configWith(app, command, file, path)
+	if config, err = c.configWith(app, command, file, path); err != nil || !c.Gateway {
+		return config, func() {}, err
+	}
+	closing, err = c.addGateway(&config, file)
+	return config, closing, err
 }
 
 // configWith is the run of a command under a policy; file is nil where there is none.
@@ -136,7 +144,7 @@ func (c *RunCmd) configWith(app *App, command []string, file *policyfile.File, p
 	}
 	config := sandbox.Config{
 		Cage: sandbox.CageConfig{
-			Command: command, Workdir: c.Workdir, RO: c.RO, RW: c.RW, StateDir: state, Forbidden: []string{auditDir},
+			Command: command, Workdir: c.Workdir, RO: c.RO, RW: c.RW, StateDir: state, Forbidden: []string{auditDir}, Nested: c.Nested,
 			LookupEnv: app.Env, Terminal: sandbox.TerminalUse(c.TTY), Stdin: app.Stdin, Stdout: app.Stdout, Stderr: app.Stderr,
 		},
 		Audit: audit.Config{Dir: auditDir, State: state, Role: c.Role, Command: command, Version: version(), Key: key},

@@ -36,6 +36,7 @@ type ToolFlags struct {
 type toolbox struct {
 	gateway *gateway.Gateway
 	guard   *audit.Guard
+	lent    bool // the guard is closed by another
 	file    *policyfile.File
 	watch   func(ctx context.Context, policies *sandbox.Policies) error // for new policies
 	config  sandbox.Config
@@ -72,6 +73,16 @@ func (f *ToolFlags) openToolbox(app *App, command []string, roles func(*policyfi
 	}
 	if err := box.openTools(shelled); err != nil {
 		return nil, errors.Join(err, box.Close(exitRun))
+	}
+	return box, nil
+}
+
+// toolboxOf is the tools of a run that has its own log and is a sandbox already: bash is
+// not among them.
+func toolboxOf(config *sandbox.Config, file *policyfile.File, guard *audit.Guard) (*toolbox, error) {
+	box := &toolbox{file: file, config: *config, guard: guard, lent: true}
+	if err := box.openTools(false); err != nil {
+		return nil, errors.Join(err, box.Close(0))
 	}
 	return box, nil
 }
@@ -225,7 +236,7 @@ func (b *toolbox) Close(exit int) error {
 	for _, c := range slices.Backward(b.closing) {
 		errs = append(errs, c())
 	}
-	if b.guard != nil {
+	if b.guard != nil && !b.lent {
 		errs = append(errs, b.guard.Close(exit))
 	}
 	return errors.Join(errs...)

@@ -61,7 +61,7 @@ func (f *Face) ServeHTTP(ctx context.Context, l net.Listener, d Door) error {
 	if !ended() {
 		<-stopped
 	}
-	if errors.Is(err, http.ErrServerClosed) {
+	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil && errors.Is(err, net.ErrClosed) {
 		return nil
 	}
 	return fmt.Errorf("serve tools: %w", err)

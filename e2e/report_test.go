@@ -210,8 +210,13 @@ func TestReadingIsSafeOnATerminal(t *testing.T) {
 	a := w.attack(sendsRaw("api.example.com", "GET /"+hostile+" HTTP/1.1\r\nX: "+hostile)).wantExit(0).wantStdout("400").wantReason("malformed_path").farSideNothing()
 	id := a.log.denials()[0].ID
 	for _, args := range [][]string{
-		{"audit", "show", "--audit", a.audit}, {"audit", "show", "--json", "--audit", a.audit}, {"audit", "show", "--verdict", "deny", "-f", a.audit},
-		{"audit", "export", "--audit", a.audit}, {"explain", "--audit", a.audit, id}, {"explain", "--json", "--audit", a.audit, id}, {"audit", "report", "--audit", a.audit},
+		{"audit", "show", "--audit", a.audit},
+		{"audit", "show", "--json", "--audit", a.audit},
+		{"audit", "show", "--verdict", "deny", "-f", a.audit},
+		{"audit", "export", "--audit", a.audit},
+		{"explain", "--audit", a.audit, id},
+		{"explain", "--json", "--audit", a.audit, id},
+		{"audit", "report", "--audit", a.audit},
 	} {
 		w.scupper(args...).wantExit(0).wantStdout("malformed_path").farSideNothing().terminalSafe()
 	}

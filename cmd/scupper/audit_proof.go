@@ -9,22 +9,19 @@ import (
 	"scupper.dev/scupper/audit/report"
 )
 
-// verified is what verification says of a log: what holds, or that it failed, or that
-// nothing can be said for want of a key.
-func (a *App) verified(l logOf) (*audit.Verified, report.Proof) {
-	trust, err := a.trust(nil)
-	if err != nil {
-		return nil, report.Proof{State: report.Unverified, Why: "there is no public key to verify it with: " + err.Error()}
-	}
-	v, err := audit.Verify(l.dir, l.run, trust)
+// stateOf is what verification came to: what holds, or that it failed, or that nothing
+// can be said for want of a key.
+func stateOf(v *audit.Verified, err error) report.Proof {
 	var fault *audit.Fault
 	switch {
 	case err == nil:
-		return v, report.Proof{State: report.Verified, Head: v.Head, Why: uncovered(v)}
-	case errors.As(err, &fault) && fault.Unreadable:
-		return nil, report.Proof{State: report.Unverified, Why: err.Error()}
+		return report.Proof{State: report.Verified, Head: v.Head, Why: uncovered(v)}
+	case errors.As(err, &fault) && !fault.Unreadable:
+		return report.Proof{State: report.Failed, Why: err.Error()}
+	case errors.Is(err, audit.ErrNoKey):
+		return report.Proof{State: report.Unverified, Why: "there is no public key to verify it with: " + err.Error()}
 	}
-	return nil, report.Proof{State: report.Failed, Why: err.Error()}
+	return report.Proof{State: report.Unverified, Why: err.Error()}
 }
 
 // uncovered says what no head covers yet.
@@ -37,29 +34,26 @@ func uncovered(v *audit.Verified) string {
 
 // proofOf is the state of a log for a report.
 func (a *App) proofOf(dir, run string) report.Proof {
-	_, p := a.verified(logOf{dir, run})
-	return p
+	trust, err := a.trust(nil)
+	if err != nil {
+		return stateOf(nil, err)
+	}
+	return stateOf(audit.Verify(dir, run, trust))
 }
 
 // proofs proves records of one log.
 type proofs struct {
 	state report.Proof
-	tree  *audit.Inclusions // nil: there is none
+	tree  *audit.Inclusions // nil: the log does not verify
 }
 
 func (a *App) proofs(l logOf) *proofs {
-	v, state := a.verified(l)
-	p := &proofs{state: state}
-	if v == nil {
-		return p
-	}
-	tree, err := audit.Include(l.dir, v)
+	trust, err := a.trust(nil)
 	if err != nil {
-		p.state.Why = err.Error()
-		return p
+		return &proofs{state: stateOf(nil, err)}
 	}
-	p.tree = tree
-	return p
+	tree, v, err := audit.Include(l.dir, l.run, trust)
+	return &proofs{state: stateOf(v, err), tree: tree}
 }
 
 // of is the proof of one line.
@@ -68,8 +62,8 @@ func (p *proofs) of(l *audit.Line) *ocsf.Proof {
 	if p.tree == nil {
 		return out
 	}
-	path, ok := []string(nil), false
-	if _, path, ok = p.tree.Of(l.Seq, l.Bytes); !ok {
+	path, ok := p.tree.Of(l.Seq, l.Bytes)
+	if !ok {
 		out.State, out.Why = string(report.Unverified), "no head covers this record"
 		return out
 	}
@@ -84,7 +78,7 @@ func (a *App) evidence(l logOf, e *audit.Explanation) *audit.Evidence {
 	if p.tree == nil {
 		return v
 	}
-	if _, _, ok := p.tree.Of(e.Seq, e.Record); !ok {
+	if _, ok := p.tree.Of(e.Seq, e.Record); !ok {
 		return &audit.Evidence{State: string(report.Unverified), Why: "no head covers this record"}
 	}
 	return &audit.Evidence{State: string(report.Verified), Head: p.tree.Head.String()}

@@ -97,6 +97,7 @@ type Report struct {
 type Totals struct {
 	Runs, Requests, Refused, Sent, Received int64
 	Allowed                                 int64 // HTTP requests
+	Calls                                   int64 // of tools, refused or not
 	Causes                                  int
 	Granted, Used                           int // grants
 }
@@ -163,7 +164,7 @@ func (c *collector) report() *Report {
 	r.Plot = c.grants.plot()
 	r.Credentials = c.credentials.sorted()
 	r.Foreign = slices.DeleteFunc(c.foreign.sorted(), func(f *Foreign) bool { return f.Requests == 0 })
-	r.Tools = c.tools.sorted()
+	r.Tools = slices.DeleteFunc(c.tools.sorted(), func(t *Tool) bool { return t.Calls == 0 })
 	r.Totals = c.totals
 	for _, reason := range r.Causes {
 		r.Totals.Causes += len(reason.Causes)
@@ -178,6 +179,9 @@ func (c *collector) report() *Report {
 		if g.Requests > 0 {
 			r.Totals.Used++
 		}
+	}
+	for _, t := range r.Tools {
+		r.Totals.Calls += t.Calls
 	}
 	r.Proof = overall(c.runs, c.worst)
 	r.Attention = r.attention(c)

@@ -31,6 +31,9 @@ type Attention struct {
 
 func (r *Report) verdict() Verdict {
 	did := fmt.Sprintf("%s made %s", plural(r.Totals.Runs, "run"), plural(r.Totals.Requests, "request"))
+	if r.Totals.Calls > 0 {
+		did += " and " + plural(r.Totals.Calls, "tool call")
+	}
 	refused := "nothing was refused"
 	if r.Totals.Refused > 0 {
 		refused = fmt.Sprintf("%s refused, for %s", wasWere(r.Totals.Refused), plural(r.Totals.Causes, "cause"))

@@ -22,7 +22,7 @@ type automaton struct {
 	next   []int32 // at a state's offset plus a class: the offset of the state after it
 	states []nfaState
 	known  map[string]int32 // to offsets, which are multiples of stride
-	wide   map[rune]int32 // class of characters that have been looked up
+	wide   map[rune]int32   // class of characters that have been looked up
 	queue  []uint32
 	seen   []uint32 // generation in which an instruction was reached
 	turn   uint32

@@ -50,7 +50,8 @@ func (x *world) furnish() {
 }
 
 // sameVerdict has a path and what every tool says to it. "file", "folder": each tool
-// works on it, or says that it works on the other.
+// works on it, or says that it works on the other. What lies outside is the test's own,
+// so that a guard that fails costs nothing.
 func sameVerdict(x *world) map[string]string {
 	return map[string]string{
 		"inside.txt": "file", "./inside.txt": "file", ".//inside.txt": "file", x.in("inside.txt"): "file", x.folder + "//./inside.txt": "file",
@@ -60,14 +61,14 @@ func sameVerdict(x *world) map[string]string {
 		"goodfolder/": "folder", "chain/.": "folder", "src/..": "folder",
 
 		"..": "outside", "../": "outside", "../..": "outside", "../outside/secret.txt": "outside", "src/../../outside/secret.txt": "outside",
-		"/": "outside", "/etc/passwd": "outside", "//etc/passwd": "outside", "/proc/self/environ": "outside", "/proc/self/root/etc/passwd": "outside",
+		"/": "outside", "/" + x.outside + "/secret.txt": "outside", "/proc/self/environ": "outside", "/proc/self/root" + x.outside + "/secret.txt": "outside",
 		x.outside + "/secret.txt": "outside", x.outside + "/absent": "outside", x.folder + "-evil/x": "outside", x.folder + "/../outside/secret.txt": "outside",
-		x.folder + "/../work-evil/x": "outside", "../work-evil/x": "outside", "../work/inside.txt": "outside", "../../../../../../../../etc/passwd": "outside",
+		x.folder + "/../work-evil/x": "outside", "../work-evil/x": "outside", "../work/inside.txt": "outside", strings.Repeat("../", 20) + x.outside + "/secret.txt": "outside",
 		"src/../../work/inside.txt": "outside", filepath.Dir(x.folder): "outside",
 		"abs": "outside", "rel": "outside", "folder": "outside", "folder/": "outside", "folder/.": "outside", "folder/secret.txt": "outside",
 		"folder/absent": "outside", "folder/absent/deeper": "outside", "folder/../inside.txt": "outside", "chainout": "outside", "chainout/": "outside",
 		"chainout/secret.txt": "outside", "abs/": "outside", "rel/": "outside", "dangling": "outside", "dangling/": "outside", "danglingabs": "outside",
-		"danglingfar": "outside", "root": "outside", "root/etc/passwd": "outside", "cwd": "outside", "stdin": "outside", "absinside": "outside",
+		"danglingfar": "outside", "root": "outside", "root" + x.outside + "/secret.txt": "outside", "cwd": "outside", "stdin": "outside", "absinside": "outside",
 		"goodfolder/../../outside/secret.txt": "outside",
 
 		"fifo": "kind", "sock": "kind", "null": "kind", "inside.txt/": "kind", "good/": "kind", "inside.txt/x": "kind", "inside.txt/..": "kind", "fifo/x": "kind",

@@ -11,7 +11,7 @@ import (
 // FuzzPath: whatever the path, what is opened lies in the workspace, is a file or a
 // directory, and both ways to open say the same.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"inside.txt", "../outside/secret.txt", "folder/../inside.txt", "chain/main.go", "dangling/", "root/etc/passwd", "fifo", "broken/x"} {
+	for _, seed := range []string{"inside.txt", "../outside/secret.txt", "folder/../inside.txt", "chain/main.go", "dangling/", "root/etc/hostname", "fifo", "broken/x"} {
 		f.Add(seed)
 	}
 	with := newWorld(f)

@@ -17,7 +17,7 @@ func TestWrite(t *testing.T) {
 		if reason != "" || text != "created a/b/c.txt: 7 bytes, 2 lines\n" || x.text("a/b/c.txt") != "one\ntwo" {
 			t.Errorf("%s: %s", reason, text)
 		}
-		if err := os.Chmod(x.in("a/b/c.txt"), 0o4750); err != nil {
+		if err := os.Chmod(x.in("a/b/c.txt"), os.ModeSetuid|0o750); err != nil {
 			t.Fatal(err)
 		}
 		text, reason = x.call("write", args{"path": "a/b/c.txt", "content": ""})

@@ -43,3 +43,15 @@ func (g *Guard) places(j judged) string {
 	}
 	return b.String()
 }
+
+// used records that a credential went out, once for each secret that it had in the run.
+func (g *Guard) used(d capability.Decision, o capability.Outcome) {
+	c := d.Grant.Credential
+	if c.Mode != capability.Bound || g.config.Fingerprint == nil || !o.Upstream.IsValid() {
+		return
+	}
+	rec := &Record{Event: CredentialUsed, Decision: d.ID, Bound: c.Name, Print: g.config.Fingerprint(c.Name)}
+	if _, known := g.spoken.LoadOrStore(c.Name+" "+rec.Print, true); !known && g.log.append(rec) != nil {
+		g.spoken.Delete(c.Name + " " + rec.Print)
+	}
+}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -60,5 +61,29 @@ func TestForeignOnRecord(t *testing.T) {
 	}
 	if len(print) != 16 || second[0].Foreign[0].Fingerprint == print {
 		t.Errorf("%q in two runs", print)
+	}
+}
+
+// A credential that goes out is on record once for each secret that it had, by its
+// fingerprint.
+func TestCredentialUsed(t *testing.T) {
+	secret := "1111"
+	g := newGuard(t, func(c *Config) { c.Fingerprint = func(string) string { return secret } })
+	grant := &capability.Grant{Name: "api", Credential: capability.Credential{Mode: capability.Bound, Name: "token"}}
+	d := g.Authorize(ask(t, "GET", "api.example.com", "/repos/app"))
+	d.Grant = grant
+	out := capability.Outcome{Status: 200, Upstream: netip.MustParseAddrPort("203.0.113.1:443"), Digest: strings.Repeat("a", 64)}
+	g.Finish(d, capability.Outcome{Error: "upstream_unreachable", Sent: 100}) // it did not go out
+	g.Finish(d, out)
+	g.Finish(d, out)
+	secret = "2222"
+	g.Finish(d, out)
+	all := records(t, g)
+	used := events(all, CredentialUsed)
+	if len(used) != 2 || used[0].Bound != "token" || used[0].Print != "1111" || used[1].Print != "2222" || used[0].Decision != d.ID {
+		t.Errorf("got %+v", used)
+	}
+	if ended := events(all, Ended); len(ended) != 4 || ended[1].Digest != out.Digest {
+		t.Errorf("got %+v", ended)
 	}
 }

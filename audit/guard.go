@@ -41,6 +41,9 @@ type Config struct {
 	AnchorEvery time.Duration // default 60 s
 	Now         func() time.Time
 
+	// Fingerprint is that of the newest secret of a credential; nil: there are none.
+	Fingerprint func(credential string) string
+
 	// Key of the fingerprints of foreign credentials; nil: one of the run's own, so that
 	// those of two runs cannot be compared.
 	Key []byte
@@ -80,6 +83,7 @@ type Guard struct {
 	totals  *totals
 	key     []byte   // of fingerprints
 	sealer  *sealer  // nil: the log is not signed
+	spoken  sync.Map // credentials and fingerprints that are on record
 	anchors *anchors // nil: there are none
 
 	done      chan struct{}
@@ -278,9 +282,10 @@ func (g *Guard) finish(d capability.Decision, o capability.Outcome, call string)
 		g.ledger.miss(d.Grant)
 	}
 	g.totals.finished(d, o)
+	g.used(d, o)
 	rec := &Record{
 		Event: Ended, Decision: d.ID, Call: call, Grant: d.Grant.Name, Status: o.Status, Sent: o.Sent, Received: o.Received,
-		Stripped: o.Stripped, Placeholder: o.Placeholder, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence), Close: capped(o.Close, maxWord),
+		Stripped: o.Stripped, Digest: capped(o.Digest, maxWord), Placeholder: o.Placeholder, Took: o.Duration.Nanoseconds(), Error: capped(o.Error, maxSentence), Close: capped(o.Close, maxWord),
 	}
 	if o.Upstream.IsValid() {
 		rec.Upstream = o.Upstream.String()

@@ -120,6 +120,9 @@ type stampOf struct {
 func (c *check) line(line []byte) error {
 	h := leaf(line)
 	c.leaves = append(c.leaves, h)
+	if c.closed && c.tree.n >= c.newest().Size { // after the end there is nothing that no head covers
+		return c.blame(&Fault{Says: "the log was closed before it"}, c.tree.n, c.tree.n)
+	}
 	var s stampOf
 	err := json.Unmarshal(line, &s)
 	switch {
@@ -156,12 +159,8 @@ func closes(e Event, before bool) bool {
 	return false
 }
 
-// fits holds what a record says of the log before it against the log. After the end
-// there is nothing that no head covers.
+// fits holds what a record says of the log before it against the log.
 func (c *check) fits(s stampOf) error {
-	if c.closed && c.tree.n >= c.newest().Size {
-		return c.blame(&Fault{Says: "the log was closed before it"}, c.tree.n, c.tree.n)
-	}
 	if s.Event == SegmentsDropped && c.tree.n >= c.newestSigned().Size {
 		return c.blame(&Fault{Says: "it says that records were dropped, and no head covers it"}, c.tree.n, c.tree.n)
 	}

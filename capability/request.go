@@ -91,6 +91,7 @@ type Outcome struct {
 	Error       string // what went wrong, in the words of ErrorKind; empty when nothing did
 	Upstream    netip.AddrPort
 	Stripped    int           // request headers that were not passed on
+	Digest      string        // SHA-256, in hexadecimal, of the body that was sent; empty: none, or not to its end
 	Placeholder bool          // in the body that was sent, where it means nothing
 	Close       string        // of a WebSocket: who closed it, and with which code
 	Duration    time.Duration // from decision to the last byte

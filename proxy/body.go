@@ -1,6 +1,9 @@
 package proxy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
 	"io"
 	"net/http"
 	"sync"
@@ -24,10 +27,20 @@ type uploadBody struct {
 	shut atomic.Bool // the upstream wants no more of it
 
 	finder finder
+	hash   hash.Hash // SHA-256 of what was read
 }
 
 func (x *exchange) upload(from io.ReadCloser, most int64) *uploadBody {
-	return &uploadBody{x: x, from: from, left: most, finder: finder{texts: x.p.cfg.Policy().Placeholders()}}
+	return &uploadBody{x: x, from: from, left: most, finder: finder{texts: x.p.cfg.Policy().Placeholders()}, hash: sha256.New()}
+}
+
+// digest is the hash of a body that was read to its end, else empty: the reader may be
+// another goroutine.
+func (b *uploadBody) digest() string {
+	if b == nil || !b.done.Load() {
+		return ""
+	}
+	return hex.EncodeToString(b.hash.Sum(nil))
 }
 
 // readAheadMax is the length in bytes up to which a declared body is read to its end
@@ -75,6 +88,7 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 	}
 	b.left -= int64(n)
 	b.finder.look(buf[:n])
+	b.hash.Write(buf[:n])
 	if n > 0 && !b.x.spend(int64(n), 0) {
 		return 0, b.x.failed.Load()
 	}

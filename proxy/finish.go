@@ -123,7 +123,7 @@ func (x *exchange) finish() {
 	x.p.held.Release(x.held)
 	o := capability.Outcome{
 		Status: x.status, Sent: x.sent.Load(), Received: x.received.Load(),
-		Upstream: x.upstream, Stripped: x.stripped, Placeholder: x.body != nil && x.body.finder.found.Load(), Close: x.closed, Duration: x.p.cfg.Now().Sub(x.q.Time),
+		Upstream: x.upstream, Stripped: x.stripped, Digest: x.body.digest(), Placeholder: x.body != nil && x.body.finder.found.Load(), Close: x.closed, Duration: x.p.cfg.Now().Sub(x.q.Time),
 	}
 	if f := x.failed.Load(); f != nil {
 		o.Error = f.kind

@@ -59,6 +59,8 @@ func bindCredentials(config *sandbox.Config, file *policyfile.File, app *App) er
 		fmt.Fprintf(app.Stderr, "scupper: %s\n", w)
 	}
 	config.Credentials, app.secrets = set, redact.New(set.Secrets)
+	key := config.Audit.Key
+	config.Audit.Fingerprint = func(name string) string { return set.Fingerprint(name, key) }
 	config.Audit.Command = make([]string, len(config.Cage.Command))
 	for i, word := range config.Cage.Command {
 		config.Audit.Command[i] = set.Conceal(word)

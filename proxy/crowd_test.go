@@ -128,7 +128,7 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("the p99 of another run is %.1f times as long", float64(beside)/float64(quiet))
 	}
 	r := resident(t)
-	if t.Logf("resident at the end: %d MiB", r); r > 192 {
+	if t.Logf("resident at the end: %d MiB", r); large && r > 192 { // else other tests have left theirs
 		t.Errorf("%d MiB are resident", r)
 	}
 }

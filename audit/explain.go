@@ -30,6 +30,9 @@ type Explanation struct {
 	Mismatch string    `json:"mismatch,omitempty"`
 	Smallest string    `json:"smallest,omitempty"`
 	Outcome  string    `json:"outcome,omitempty"`
+	Call     *Link     `json:"call,omitempty"`   // the tool call that caused it
+	Caused   []Link    `json:"caused,omitempty"` // what this tool call caused, and how much more
+	Others   int       `json:"caused_others,omitempty"`
 	Policy   string    `json:"policy"`
 	Hash     string    `json:"policy_hash"`
 
@@ -69,6 +72,9 @@ func Explain(dir, id string) (*Explanation, error) {
 		e.quote(dir, r.ID[:runLength])
 	}
 	e.Outcome = outcome(f)
+	if err := e.link(dir, r.ID[:runLength], r); err != nil {
+		return nil, err
+	}
 	return e, nil
 }
 
@@ -131,6 +137,15 @@ func (e *Explanation) Write(w io.Writer) error {
 	row("", e.Altered)
 	row("preset", e.Preset)
 	row("outcome", e.Outcome)
+	if e.Call != nil {
+		row("called by", e.Call.String())
+	}
+	for _, l := range e.Caused {
+		row("caused", l.String())
+	}
+	if e.Others > 0 {
+		row("caused", fmt.Sprintf("%d more", e.Others))
+	}
 	row("id", e.ID)
 	row("time", e.Time.Format(time.RFC3339))
 	row("record", fmt.Sprintf("line %d of %s", e.Number, e.Segment))

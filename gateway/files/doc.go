@@ -18,7 +18,9 @@
 //
 // Non-guarantees: a program that may write in the folder can move a directory while a
 // tool works in it, so what is written arrives in the directory that was checked,
-// wherever in the folder that is by then. Extended attributes of a replaced file are
+// wherever in the folder that is by then. A file with several names counts as the
+// session's own by its time of birth; where the file system keeps none, it is not written.
+// A gateway that runs as root reads what the owner of the folder could not. Extended attributes of a replaced file are
 // lost. A repository whose directory is not called .git is not known as one. A link with
 // an absolute target is refused even where the target lies in the folder.
 package files

@@ -37,7 +37,8 @@ const clientToken = "a token for the clients"
 
 // gatewayArgs is the command line of a gateway in this world.
 func (w *world) gatewayArgs(flags ...string) []string {
-	args := []string{prepared("scupper"), "gateway", "--policy", w.at("policy.hcl"), "--workdir", w.at("work"), "--audit", w.at("audit/gateway"), "--upstream-ca", w.at("ca.pem")}
+	w.runs++
+	args := []string{prepared("scupper"), "gateway", "--policy", w.at("policy.hcl"), "--workdir", w.at("work"), "--audit", w.at(fmt.Sprintf("audit/%d", w.runs)), "--upstream-ca", w.at("ca.pem")}
 	return append(args, flags...)
 }
 
@@ -125,7 +126,7 @@ const { StdioClientTransport } = require(process.env.MODULES + '/@modelcontextpr
   const [way, ...rest] = JSON.parse(process.env.WAY);
   const transport = way === 'http'
     ? new StreamableHTTPClientTransport(new URL(rest[0]), { requestInit: { headers: { Authorization: 'Bearer ' + rest[1] } } })
-    : new StdioClientTransport({ command: rest[0], args: rest.slice(1), env: process.env, stderr: 'ignore' });
+    : new StdioClientTransport({ command: rest[0], args: rest.slice(1), env: process.env, stderr: 'inherit' });
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(transport);
   const { tools } = await client.listTools();

@@ -56,19 +56,26 @@ const (
 	maxBracket = 500 // brackets in brackets, which the parser recurses into
 )
 
-// script looks at every command of a script, up to the first mistake in its syntax: bash
-// runs no more of it either.
+// script looks at every command of a script that the parser can tell. A mistake in the
+// syntax is bash's to report.
 func (f *finder) script(text string, nested int) {
 	if nested > maxNested || tooDeep(text) {
 		return
 	}
-	_ = syntax.NewParser(syntax.Variant(syntax.LangBash)).Stmts(strings.NewReader(text), func(s *syntax.Stmt) bool {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			if call, ok := n.(*syntax.CallExpr); ok {
-				f.call(call, nested)
-			}
-			return f.found == ""
-		})
+	// The parser goes on after a mistake in some texts, whatever it is told: nothing breaks off here.
+	syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text))(func(s *syntax.Stmt, err error) bool {
+		if err == nil && s != nil && f.found == "" {
+			f.statement(s, nested)
+		}
+		return true
+	})
+}
+
+func (f *finder) statement(s *syntax.Stmt, nested int) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok {
+			f.call(call, nested)
+		}
 		return f.found == ""
 	})
 }

@@ -212,8 +212,7 @@ func (g *fixtureGateway) stdioForms(t *testing.T) []leakForm {
 		}
 		return r.ReadBytes('\n')
 	}
-	begin := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
-	if _, err := say(begin); err != nil {
+	if _, err := say(initialize); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(near, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,6 +11,8 @@ const gatewayPolicy = `version = 1
 
 role "dev" { tools = ["read", "write", "bash"] }
 `
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
 // post calls a tool of the gateway inside.
 func post(tool, arguments string) string {
@@ -53,6 +56,14 @@ f.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n{"jsonrpc":"2.0
 			})
 			t.Run("TOOL-23 a tool reaches nothing that its role is not granted", func(t *testing.T) {
 				w.in(t).run(shell(post("read", `{"path":"/etc/hostname"}`) + "; " + post("read", `{"path":"../policy.hcl"}`))).wantStdout("not in the workspace").farSideNothing()
+			})
+			t.Run("scupper inside asks the gateway around it", func(t *testing.T) {
+				inside := w.in(t)
+				defer func(flags []string) { w.flags = flags }(w.flags)
+				inside.flags = append(slices.Clone(w.flags), "--ro", prepared("scupper"))
+				call := prepared("scupper") + " call "
+				a := inside.run(shell(call + `read '{"path":"a.txt"}'; ` + call + `edit '{}'; ` + call + `nothing; ` + call + `read '{"path":1}'; (printf '%s\n' '` + initialize + `'; sleep 1) | ` + prepared("scupper") + " gateway --stdio"))
+				a.wantStdout("hello from the workspace").wantStdout(`"serverInfo"`).wantStderr(`no tool is named "edit"`).wantStderr(`no tool is named "nothing"`).wantStderr("/path: type: expected string").farSideNothing()
 			})
 			t.Run("without the flag there is none", func(t *testing.T) {
 				plain := w.in(t)

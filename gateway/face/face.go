@@ -2,6 +2,7 @@ package face
 
 import (
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -22,6 +23,8 @@ type Face struct {
 	gateway *gateway.Gateway
 	streams *mcp.StreamableHTTPHandler
 
+	bodyTime time.Duration // for a request
+
 	mu      sync.Mutex
 	servers map[gateway.Principal]served
 }
@@ -38,7 +41,7 @@ const maxBody = 9 << 20
 
 // New makes the faces of g.
 func New(g *gateway.Gateway, c Config) *Face {
-	f := &Face{config: c, gateway: g, servers: make(map[gateway.Principal]served)}
+	f := &Face{config: c, gateway: g, servers: make(map[gateway.Principal]served), bodyTime: bodyTime}
 	f.streams = mcp.NewStreamableHTTPHandler(f.serverOf, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
 		DisableLocalhostProtection: true, // addressed.go is stricter, and comes before

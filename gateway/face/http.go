@@ -22,7 +22,7 @@ import (
 const (
 	maxOpen    = 256              // connections at once
 	headerTime = 10 * time.Second // for a request's head
-	bodyTime   = 60 * time.Second // for the whole of a request
+	bodyTime   = 60 * time.Second // for the rest of a request; a call may take longer
 	idleTime   = 2 * time.Minute  // between requests
 	graceTime  = 2 * time.Second  // for answers when the gateway ends
 	maxHead    = 32 << 10         // bytes of a request's head
@@ -44,7 +44,7 @@ type Door struct {
 // ServeHTTP serves MCP at /mcp and plain HTTP at /v1/tools until ctx ends. It closes l.
 func (f *Face) ServeHTTP(ctx context.Context, l net.Listener, d Door) error {
 	s := &http.Server{
-		Handler: f.handler(d), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHead,
+		Handler: f.handler(d), ReadHeaderTimeout: headerTime, ReadTimeout: f.bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHead,
 		ErrorLog:    log.New(io.Discard, "", 0), // what a client did wrong is in its answer
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
@@ -120,7 +120,7 @@ func (f *Face) principal(r *http.Request, d Door) (gateway.Principal, bool) {
 // serveMCP hands a message on that has one reading.
 func (f *Face) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		body, err := io.ReadAll(r.Body)
+		body, err := wholeBody(w, r)
 		if err != nil {
 			bodyFailed(w, err)
 			return
@@ -136,6 +136,16 @@ func (f *Face) serveMCP(w http.ResponseWriter, r *http.Request) {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 	}
 	f.streams.ServeHTTP(w, r)
+}
+
+// wholeBody reads a body within its time. What takes longer afterwards is the call:
+// net/http would take the end of that time for the client going away.
+func wholeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return body, http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 func (f *Face) malformed(ctx context.Context) {

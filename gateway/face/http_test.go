@@ -213,3 +213,41 @@ func TestADoorWithoutTokensIsOneRole(t *testing.T) {
 		t.Errorf("a token counts inside a sandbox: %d %s", resp.StatusCode, body)
 	}
 }
+
+// The time that a request has is not that of the call.
+func TestACallMayTakeLongerThanItsRequest(t *testing.T) {
+	w := newWorld(t, Config{})
+	if _, body := w.post(t, "/v1/tools/slow", "{}", nil); !strings.Contains(string(body), "in its own time") {
+		t.Errorf("plain: %s", body)
+	}
+	modern := func(r *http.Request) {
+		for name, value := range map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "slow"} {
+			r.Header.Set(name, value)
+		}
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	if _, body := w.post(t, "/mcp", call, modern); !strings.Contains(string(body), "in its own time") {
+		t.Errorf("MCP: %s", body)
+	}
+}
+
+// A body that does not come keeps nobody.
+func TestASlowBodyIsCutOff(t *testing.T) {
+	w := newWorld(t, Config{})
+	body, sender := io.Pipe()
+	defer sender.Close()
+	r, err := http.NewRequest(http.MethodPost, w.url+"/v1/tools/echo", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	go func() { _, _ = io.WriteString(sender, "{") }()
+	resp, err := w.client.Do(r)
+	if err != nil {
+		return // cut off without an answer
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		t.Error("an unfinished body is a call")
+	}
+}

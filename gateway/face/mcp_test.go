@@ -56,7 +56,7 @@ func names(t *testing.T, s *mcp.ClientSession) []string {
 func TestEachCallerSeesHisOwnTools(t *testing.T) {
 	w := newWorld(t, Config{})
 	dev, ops := w.connect(t, token, nil), w.connect(t, "ops", nil)
-	if diff := cmp.Diff(names(t, dev), []string{"echo", "wait"}); diff != "" {
+	if diff := cmp.Diff(names(t, dev), []string{"echo", "slow", "wait"}); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(names(t, ops), []string{"echo", "other"}); diff != "" {
@@ -201,7 +201,7 @@ func (w *world) stdio(t *testing.T) *mcp.ClientSession {
 func TestStdioServesTheSameTools(t *testing.T) {
 	w := newWorld(t, Config{})
 	s := w.stdio(t)
-	if diff := cmp.Diff(names(t, s), []string{"echo", "wait"}); diff != "" {
+	if diff := cmp.Diff(names(t, s), []string{"echo", "slow", "wait"}); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "other"}); err == nil || !strings.Contains(err.Error(), `unknown tool "other"`) {

@@ -3,7 +3,6 @@ package face
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -67,7 +66,7 @@ func (f *Face) servePlainList(w http.ResponseWriter, r *http.Request) {
 // servePlainCall takes the arguments as the body. The call key is Idempotency-Key.
 func (f *Face) servePlainCall(w http.ResponseWriter, r *http.Request) {
 	p, _ := principalOf(r.Context())
-	body, err := io.ReadAll(r.Body)
+	body, err := wholeBody(w, r)
 	if err != nil {
 		bodyFailed(w, err)
 		return

@@ -78,11 +78,19 @@ type world struct {
 
 func newWorld(t *testing.T, c Config) *world {
 	t.Helper()
-	p, err := capability.Compile(nil, []capability.Role{{Name: "dev", Tools: []string{"echo", "wait", "off"}}, {Name: "ops", Tools: []string{"echo", "other"}}})
+	p, err := capability.Compile(nil, []capability.Role{{Name: "dev", Tools: []string{"echo", "wait", "off", "slow"}}, {Name: "ops", Tools: []string{"echo", "other"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{waiting: make(chan struct{}, 10), ended: make(chan error, 10), notes: &notes{policy: p.WithTools([]capability.Tool{{Name: "echo"}, {Name: "other"}, {Name: "wait"}, {Name: "off", Disabled: true}})}}
+	slow := func(ctx context.Context, _ *gateway.Call) gateway.Result {
+		select {
+		case <-time.After(time.Second):
+			return gateway.Text("in its own time")
+		case <-ctx.Done():
+			return gateway.Failure("cut off")
+		}
+	}
+	w := &world{waiting: make(chan struct{}, 10), ended: make(chan error, 10), notes: &notes{policy: p.WithTools([]capability.Tool{{Name: "echo"}, {Name: "other"}, {Name: "wait"}, {Name: "slow"}, {Name: "off", Disabled: true}})}}
 	tool := func(name string, level gateway.Level, do work) gateway.Registered {
 		return gateway.Registered{Entry: gateway.Entry{Tool: do, Definition: gateway.Definition{
 			Name: name, Version: "1", Title: "The tool " + name, Description: "Does it.", Level: level,
@@ -103,13 +111,14 @@ func newWorld(t *testing.T, c Config) *world {
 	}
 	g, err := gateway.New(gateway.Config{
 		Authority: w.notes, Trimmer: whole{},
-		Tools:   []gateway.Registered{tool("echo", gateway.Read, echo), tool("other", gateway.IrreversibleWrite, echo), tool("wait", gateway.ReversibleWrite, wait), tool("off", gateway.Read, echo)},
+		Tools:   []gateway.Registered{tool("echo", gateway.Read, echo), tool("other", gateway.IrreversibleWrite, echo), tool("wait", gateway.ReversibleWrite, wait), tool("off", gateway.Read, echo), tool("slow", gateway.Read, slow)},
 		Callers: []gateway.Caller{{Name: "ci", Role: "dev", Token: sha256.Sum256([]byte(token))}, {Name: "op", Role: "ops", Token: sha256.Sum256([]byte("ops"))}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Face = New(g, c)
+	w.bodyTime = 300 * time.Millisecond
 	w.serve(t, Door{})
 	return w
 }

@@ -14,11 +14,16 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
 
-const headMax = 4096
+// What is kept of a body or of a connection; wholeMax is for Config.Whole.
+const (
+	headMax  = 4096
+	wholeMax = 64 << 20
+)
 
 // hosts maps a canonical host name to what serves it.
 type hosts struct {
@@ -41,8 +46,14 @@ func (h *hosts) get(authority string) http.Handler {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if handler := h.handlers[canonicalName(host)]; handler != nil {
+	name := canonicalName(host)
+	if handler := h.handlers[name]; handler != nil {
 		return handler
+	}
+	for _, above, ok := strings.Cut(name, "."); ok; _, above, ok = strings.Cut(above, ".") {
+		if handler := h.handlers["*."+above]; handler != nil {
+			return handler
+		}
 	}
 	return http.HandlerFunc(echo)
 }
@@ -82,7 +93,10 @@ func (in *Internet) serveHTTP(port uint16, secure bool) error {
 		TLSConfig:   &tls.Config{GetCertificate: in.authority.leaf, NextProtos: []string{"h2", "http/1.1"}},
 	}
 	serve := s.Serve
-	if secure {
+	switch {
+	case in.whole:
+		serve = func(l net.Listener) error { return in.serveTapped(s, l, secure) }
+	case secure:
 		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
 	}
 	in.serving.Go(func() { serve(in.counted(l)) })
@@ -95,13 +109,17 @@ func (in *Internet) serveHTTP(port uint16, secure bool) error {
 func (in *Internet) record(w http.ResponseWriter, r *http.Request) {
 	e := &Exchange{
 		Time: time.Now(), Destination: destination(r), Proto: r.Proto, Method: r.Method, Host: r.Host, URI: r.RequestURI,
-		Header: r.Header.Clone(), TLS: r.TLS != nil,
+		Header: r.Header.Clone(),
 	}
+	if t, ok := r.Context().Value(connKey{}).(*tapped); ok && r.TLS == nil {
+		r.TLS = t.state()
+	}
+	e.TLS = r.TLS != nil
 	if r.TLS != nil {
 		e.SNI = r.TLS.ServerName
 	}
 	in.ledger.request(e)
-	body := &bodyMeter{ReadCloser: r.Body, hash: sha256.New()}
+	body := &bodyMeter{ReadCloser: r.Body, hash: sha256.New(), keep: in.ledger.keep}
 	r.Body = body
 	defer in.ledger.finish(e, func(e *Exchange) {
 		e.BodyLen, e.BodySHA256, e.BodyHead = body.n, hex.EncodeToString(body.hash.Sum(nil)), string(body.head)
@@ -130,12 +148,13 @@ type bodyMeter struct {
 	n    int64
 	hash hash.Hash
 	head []byte
+	keep int
 }
 
 func (b *bodyMeter) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.n += int64(n)
 	b.hash.Write(p[:n])
-	b.head = append(b.head, p[:min(n, headMax-len(b.head))]...)
+	b.head = append(b.head, p[:min(n, b.keep-len(b.head))]...)
 	return n, err
 }

@@ -47,6 +47,10 @@ type Config struct {
 	HTTPPorts []uint16
 	// RawPorts accept TCP, record what comes and answer nothing.
 	RawPorts []uint16
+	// Whole keeps every byte of bodies and connections, inside TLS too, in BodyHead
+	// and Head; otherwise these hold the first 4096. It is for clients that may send
+	// what is no HTTP at all.
+	Whole bool
 	// Log, if set, gets one JSON line per record (see Event).
 	Log io.Writer
 }
@@ -54,6 +58,7 @@ type Config struct {
 // Internet is a running pretend Internet. Its methods may be called from any
 // goroutine.
 type Internet struct {
+	whole     bool
 	ledger    *ledger
 	names     *names
 	authority *authority
@@ -74,7 +79,7 @@ func Start(cfg Config) (*Internet, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Internet{ledger: &ledger{log: cfg.Log}, authority: authority, hosts: newHosts()}
+	in := &Internet{whole: cfg.Whole, ledger: &ledger{log: cfg.Log, keep: keep(cfg.Whole)}, authority: authority, hosts: newHosts()}
 	in.names = newNames(in.ledger)
 	if err := in.listen(cfg); err != nil {
 		in.Close()
@@ -108,6 +113,14 @@ func (in *Internet) listen(cfg Config) error {
 	return nil
 }
 
+// keep is how much of a body or of a connection is held.
+func keep(whole bool) int {
+	if whole {
+		return wholeMax
+	}
+	return headMax
+}
+
 // Close ends every listener and connection and waits for their goroutines.
 func (in *Internet) Close() error {
 	for i := len(in.closers) - 1; i >= 0; i-- {
@@ -133,8 +146,9 @@ func (in *Internet) Resolve(name string, answers ...Answer) {
 	in.names.configure(canonicalName(name), answers)
 }
 
-// Handle serves requests for host, on every port, with h. A nil handler
-// restores the echo.
+// Handle serves requests for host, on every port, with h; "*.example.com" is every
+// name below example.com that has no handler of its own. A nil handler restores the
+// echo.
 func (in *Internet) Handle(host string, h http.Handler) { in.hosts.set(host, h) }
 
 // Forward serves requests for host by a real server, for example a registry on

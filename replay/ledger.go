@@ -21,7 +21,7 @@ type Exchange struct {
 	Trailer     http.Header    `json:"trailer,omitempty"`
 	BodyLen     int64          `json:"bodyLen"`    // what the handler read; the echo reads all
 	BodySHA256  string         `json:"bodySHA256"` // hex
-	BodyHead    string         `json:"bodyHead"`   // at most the first 4096 bytes
+	BodyHead    string         `json:"bodyHead"`   // at most the first 4096 bytes, unless Config.Whole
 	TLS         bool           `json:"tls"`
 	SNI         string         `json:"sni,omitempty"`
 	Done        bool           `json:"done"` // the handler has returned
@@ -41,7 +41,7 @@ type Connection struct {
 	Time        time.Time      `json:"time"`
 	Source      netip.AddrPort `json:"source"`
 	Destination netip.AddrPort `json:"destination"`
-	Length      int64          `json:"length"`         // bytes received, raw ports only
+	Length      int64          `json:"length"`         // bytes received: on raw ports, or with Config.Whole
 	Head        []byte         `json:"head,omitempty"` // at most the first 4096 of them
 }
 
@@ -65,7 +65,8 @@ type Event struct {
 }
 
 type ledger struct {
-	log io.Writer
+	log  io.Writer
+	keep int // bytes of a connection
 
 	mu          sync.Mutex
 	exchanges   []*Exchange
@@ -112,7 +113,7 @@ func (l *ledger) bytes(c *Connection, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.Length += int64(len(p))
-	c.Head = append(c.Head, p[:min(len(p), headMax-len(c.Head))]...)
+	c.Head = append(c.Head, p[:min(len(p), l.keep-len(c.Head))]...)
 }
 
 func (l *ledger) packet(p Packet) {

@@ -22,6 +22,9 @@ func (l *countedListener) Accept() (net.Conn, error) {
 	record := newConnection(c)
 	l.in.ledger.connection(record)
 	l.in.ledger.ended(record)
+	if l.in.whole {
+		return &tapped{Conn: c, in: l.in, record: record}, nil
+	}
 	return c, nil
 }
 

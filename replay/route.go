@@ -32,6 +32,8 @@ func everyAddressLocal() error {
 	// Port 53 and the like must not need a capability. Where this cannot be
 	// written, listening says so.
 	os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
+	// Where this cannot be written, only root can ping here.
+	os.WriteFile("/proc/sys/net/ipv4/ping_group_range", fmt.Appendf(nil, "%d %d", os.Getegid(), os.Getegid()), 0)
 	lo, err := net.InterfaceByName("lo")
 	if err != nil {
 		return fmt.Errorf("find lo: %w", err)

@@ -223,7 +223,8 @@ func parsePacket(b []byte) (Packet, bool) {
 	if (proto == unix.IPPROTO_TCP || proto == unix.IPPROTO_UDP) && len(body) >= 8 {
 		sport, dport = binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:])
 	}
-	if proto == unix.IPPROTO_UDP && len(body) >= 8 {
+	icmp := proto == unix.IPPROTO_ICMP || proto == unix.IPPROTO_ICMPV6
+	if (proto == unix.IPPROTO_UDP || icmp) && len(body) >= 8 {
 		p.Payload = append([]byte(nil), body[8:]...)
 	}
 	p.Source, p.Destination = netip.AddrPortFrom(src, sport), netip.AddrPortFrom(dst, dport)

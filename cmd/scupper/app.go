@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/capability/policyfile"
 	"scupper.dev/scupper/credential/redact"
 )
 
@@ -25,7 +26,8 @@ type App struct {
 	Env            func(string) string
 	Color          bool // Stderr is a terminal
 
-	secrets *redact.Redactor // of the run; nil: none
+	secrets *redact.Redactor       // of the run; nil: none
+	amend   func(*policyfile.File) // changes a policy as it is read; nil: not
 }
 
 // exitError ends scupper with a code, a message and, where there is one, the next

@@ -31,6 +31,7 @@ type commands struct {
 	Explain ExplainCmd `cmd:"" help:"Say why a request was refused and which grant would permit it."`
 	Doctor  DoctorCmd  `cmd:"" help:"Say what this machine can enforce, and prove that nothing gets out of a sandbox."`
 	Demo    DemoCmd    `cmd:"" help:"Show an install that works and an upload that does not, offline."`
+	Replay  ReplayCmd  `cmd:"" help:"Replay attacks and jobs in sandboxes, offline, and say what leaked."`
 	Version VersionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -53,6 +54,9 @@ func main() {
 	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
 	if isProbe(os.Args) {
 		os.Exit(probeMain(app, os.Args[2]))
+	}
+	if isReplay(os.Args) {
+		os.Exit(replayMain(app, os.Args[2]))
 	}
 	os.Exit(app.main(os.Args[1:]))
 }

@@ -26,6 +26,9 @@ const terminalWidth = 96
 func (a *App) readPolicy(path string) (*policyfile.File, error) {
 	file, diags := policyfile.Load(path)
 	if !diags.HasErrors() {
+		if a.amend != nil {
+			a.amend(file)
+		}
 		return file, nil
 	}
 	if err := a.show(diags.Errors()); err != nil {

@@ -36,8 +36,12 @@ func mayImport() map[string][]string {
 		"netns":                 {},
 		"sandbox":               {"audit", "capability", "credential", "credential/redact", "dnsfilter", "gateway", "netns", "proxy"},
 		"replay":                {"audit", "capability", "capability/policyfile"},
+		"replay/attempt":        {},
 		"replay/canary":         {},
-		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "sandbox"},
+		"replay/scenario":       {"capability", "replay/attempt", "replay/canary"},
+		"replay/service":        {"gitproto", "replay", "replay/scenario"},
+		"replay/trial":          {"audit", "capability", "replay", "replay/attempt", "replay/canary", "replay/scenario"},
+		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "replay/attempt", "replay/canary", "replay/scenario", "replay/service", "replay/trial", "sandbox"},
 		"cmd/scupper-verify":    {}, // shares no code with the writer of logs
 		"e2e":                   {"audit", "capability", "gateway", "gateway/trim", "probe", "replay"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
@@ -57,8 +61,8 @@ func testsMayImport() []string {
 func owners() map[string][]string {
 	anyone := []string{"*"}
 	return map[string][]string{
-		"github.com/hashicorp/hcl/v2":            {"capability/policyfile"},
-		"github.com/zclconf/go-cty":              {"capability/policyfile"},
+		"github.com/hashicorp/hcl/v2":            {"capability/policyfile", "replay/scenario"},
+		"github.com/zclconf/go-cty":              {"capability/policyfile", "replay/scenario"},
 		"github.com/agext/levenshtein":           {"capability/policyfile", "gateway/files"}, // names the nearest word, the nearest file
 		"github.com/bmatcuk/doublestar/v4":       {"gateway/files"},
 		"github.com/modelcontextprotocol/go-sdk": {"gateway"},             // gateway/face alone

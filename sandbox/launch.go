@@ -17,6 +17,13 @@ import (
 	"scupper.dev/scupper/netns"
 )
 
+// Foresee does at leisure what the first start of a process would have to wait for: package os starts one of its own to learn what the kernel can.
+func Foresee() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Release()
+	}
+}
+
 // launch collects what the child inherits.
 type launch struct {
 	uid      int

@@ -58,8 +58,14 @@ func (c *Cage) Stop() error {
 	return err
 }
 
-// Close ends the sandbox if it still runs, waits for it, closes the sockets and removes the placeholders. Close may be called again.
+// Close ends the sandbox if it still runs, waits for it, closes the sockets and removes the placeholders. A further call waits for the first and returns
+// the same.
 func (c *Cage) Close() error {
+	c.closing.Do(func() { c.closeErr = c.close() })
+	return c.closeErr
+}
+
+func (c *Cage) close() error {
 	errs := []error{c.Stop(), c.detached.close()}
 	for _, f := range c.told {
 		_ = f.Close() // may be nil, or closed by an earlier call

@@ -36,6 +36,8 @@ type Cage struct {
 	ended    chan struct{}
 	exitCode int
 	exitErr  error
+	closing  sync.Once
+	closeErr error
 }
 
 // Prepare builds a cage: its namespaces, its network and its mounts are there, and nothing of the command runs yet. The caller serves the sockets,

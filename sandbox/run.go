@@ -95,6 +95,7 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	}
 	exit, err = n.run(ctx, cage)
 	result.Exit = exit
+	go cage.Close() // beside the end of the log; the deferred call waits for it
 	return result, err
 }
 

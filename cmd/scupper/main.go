@@ -51,6 +51,7 @@ func main() {
 	// would take a good part of both.
 	percent := debug.SetGCPercent(-1)
 	time.AfterFunc(startTime, func() { debug.SetGCPercent(percent) })
+	go sandbox.Foresee()
 	app := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Color: term.IsTerminal(int(os.Stderr.Fd()))}
 	if isProbe(os.Args) {
 		os.Exit(probeMain(app, os.Args[2]))

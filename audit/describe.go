@@ -40,6 +40,7 @@ func describe(r *capability.Request, d capability.Decision) *Record {
 	if r.Body.Present {
 		rec.Body = &Body{Type: escaped(r.Body.Type, maxName), Encoding: escaped(r.Body.Encoding, maxWord), Length: r.Body.Length}
 	}
+	rec.Upgrade, rec.Override = r.WebSocket, r.Overrides()
 	if d.Allowed() && d.Allow != nil {
 		rec.Bound = d.Grant.Credential.Name
 	}

@@ -67,9 +67,11 @@ type Record struct {
 	Path     string      `json:"path,omitempty"` // canonical
 	Query    []Parameter `json:"query,omitempty"`
 	Body     *Body       `json:"body,omitempty"`
-	Foreign  []Foreign   `json:"foreign,omitempty"`     // credentials that the grant does not bind
-	Bound    string      `json:"credential,omitempty"`  // the credential that goes with an allowed request, by its name
-	Print    string      `json:"fingerprint,omitempty"` // of the Bound credential, keyed for the run
+	Foreign  []Foreign   `json:"foreign,omitempty"`         // credentials that the grant does not bind
+	Bound    string      `json:"credential,omitempty"`      // the credential that goes with an allowed request, by its name
+	Print    string      `json:"fingerprint,omitempty"`     // of the Bound credential, keyed for the run
+	Upgrade  bool        `json:"websocket,omitempty"`       // the request was to go on as a WebSocket
+	Override bool        `json:"method_override,omitempty"` // it asked the origin for another method than its own
 	Front    string      `json:"front,omitempty"`
 	Protocol string      `json:"protocol,omitempty"`
 	Excerpt  string      `json:"excerpt,omitempty"`  // of a malformed request, in escaped ASCII
@@ -85,7 +87,7 @@ type Record struct {
 	Sent        int64  `json:"sent,omitempty"`
 	Received    int64  `json:"received,omitempty"`
 	Stripped    int    `json:"stripped,omitempty"`    // request headers that were not passed on
-	Placeholder bool   `json:"placeholder,omitempty"` // one was in the body that was sent, as it was
+	Placeholder bool   `json:"placeholder,omitempty"` // of a decision: one was in the head; of an outcome: in the body that was sent, as it was
 	Upstream    string `json:"upstream,omitempty"`
 	Digest      string `json:"body_sha256,omitempty"` // of the request's body, as it was sent
 	Took        int64  `json:"took,omitempty"`        // nanoseconds

@@ -26,6 +26,7 @@ func (g *Guard) record(j judged) (capability.Decision, *Record) {
 	rec := describe(j.r, d)
 	rec.Call = j.callID()
 	rec.Limit = cmp.Or(j.limit, j.r.Limit)
+	rec.Placeholder = j.r.Kind == capability.KindHTTP && j.policy.Holds(j.r)
 	if g.several.Load() {
 		rec.Policy = short(j.policy.hash)
 	}

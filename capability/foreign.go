@@ -62,6 +62,26 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 	return out[:min(len(out), maxForeign)]
 }
 
+// Holds reports whether a placeholder of the run is in the head of r, wherever it stands.
+func (p *Policy) Holds(r *Request) bool {
+	if len(p.placeholders) == 0 {
+		return false
+	}
+	j := judgement{c: new(Credential), r: r, placeholders: p.placeholders}
+	held := func(s string) bool { return holdsAny(s, p.placeholders) || j.onlyPlaceholder(s) }
+	for name, values := range r.Header {
+		if held(name) || slices.ContainsFunc(values, held) {
+			return true
+		}
+	}
+	for _, q := range r.Query {
+		if held(q.Name) || held(q.Value) {
+			return true
+		}
+	}
+	return holdsAny(r.Path.decoded, p.placeholders)
+}
+
 func compareForeign(a, b Foreign) int {
 	switch as, bs := string(a.In)+a.Name+a.Fingerprint, string(b.In)+b.Name+b.Fingerprint; {
 	case as < bs:

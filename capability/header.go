@@ -18,6 +18,9 @@ const UserAgent = "scupper"
 // overrideHeaders ask an origin to act on another method than the one judged.
 var overrideHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Method", "X-Original-Method", "X-Rewrite-Method"}
 
+// Overrides reports whether r asks the origin to act on another method than its own.
+func (r *Request) Overrides() bool { return r.Kind == KindHTTP && overridesMethod(r) }
+
 func overridesMethod(r *Request) bool {
 	for _, name := range overrideHeaders {
 		if len(r.Header[name]) > 0 {

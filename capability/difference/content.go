@@ -27,6 +27,25 @@ func (t content) minus(_ *comparison, other set) (set, relation) {
 	return t, partly
 }
 
+// Covers reports whether a takes every body that b takes; nil takes all. It may miss some.
+func Covers(a, b capability.Inspector) bool {
+	form, ok := a.(*payload.Form)
+	if !ok {
+		return covers(a, b)
+	}
+	other, ok := b.(*payload.Form)
+	return ok && (form.Rule.Any || spelled(form) == spelled(other))
+}
+
+// spelled is the rule of a form in the words of the policy.
+func spelled(f *payload.Form) string {
+	text := fmt.Sprint(f.Rule.Any)
+	for _, p := range f.Rule.Parameters {
+		text += fmt.Sprintf("\n%q %v %s", p.Name, p.Required, p.Value)
+	}
+	return text
+}
+
 // covers reports whether everything that b takes is taken by a. It may miss some. The
 // fields of forms are dimensions of their own.
 func covers(a, b capability.Inspector) bool {

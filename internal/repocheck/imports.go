@@ -38,10 +38,11 @@ func mayImport() map[string][]string {
 		"replay":                {"audit", "capability", "capability/policyfile"},
 		"replay/attempt":        {},
 		"replay/canary":         {},
+		"replay/retrial":        {"audit", "capability", "capability/difference", "capability/policyfile"},
 		"replay/scenario":       {"capability", "replay/attempt", "replay/canary"},
 		"replay/service":        {"gitproto", "replay", "replay/scenario"},
 		"replay/trial":          {"audit", "capability", "replay", "replay/attempt", "replay/canary", "replay/scenario"},
-		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "replay/attempt", "replay/canary", "replay/scenario", "replay/service", "replay/trial", "sandbox"},
+		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "replay/attempt", "replay/canary", "replay/retrial", "replay/scenario", "replay/service", "replay/trial", "sandbox"},
 		"cmd/scupper-verify":    {}, // shares no code with the writer of logs
 		"e2e":                   {"audit", "capability", "gateway", "gateway/trim", "probe", "replay"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},

@@ -16,7 +16,7 @@ import (
 
 // ReplayCmd replays scenarios: attacks and jobs, each in a sandbox of its own.
 type ReplayCmd struct {
-	Policy  string   `placeholder:"FILE" help:"The policy of scenarios that name none. The default is policy.hcl beside them."`
+	Policy  string   `placeholder:"FILE" help:"The policy of scenarios that name none; the default is policy.hcl beside them. With a log: the policy to judge it by."`
 	Without string   `placeholder:"all" enum:",all" default:"" help:"Leave scupper out (all): every attack has to arrive then."`
 	Why     bool     `help:"Print for each scenario the step that decided it."`
 	Matrix  bool     `help:"Print which layer stopped which attack."`
@@ -25,9 +25,11 @@ type ReplayCmd struct {
 	JUnit   string   `name:"junit" placeholder:"FILE" help:"Write the results as JUnit XML."`
 	SARIF   string   `name:"sarif" placeholder:"FILE" help:"Write the faults as SARIF, at the policy line that let them through."`
 	Record  string   `placeholder:"RUN" help:"Print a scenario made from the log of this run, or of the last."`
-	Audit   string   `placeholder:"DIR" help:"Where the logs are, for --record. The default is under the state directory."`
+	Audit   string   `placeholder:"DIR" help:"Where the logs are. The default is under the state directory."`
+	Key     []string `sep:"none" placeholder:"PUB" help:"With a log: the public key, or a file with it. The default is this installation's."`
+	Accept  bool     `name:"accept-undecidable" help:"With a log: count requests that cannot be judged from it as unchanged."`
 	Jobs    int      `placeholder:"N" help:"How many scenarios run at once. The default is one more than processors."`
-	Paths   []string `arg:"" optional:"" name:"path" help:"Files of scenarios, and folders of them."`
+	Paths   []string `arg:"" optional:"" name:"path" help:"Files of scenarios, and folders of them; or a log: last, a run, its folder, or a folder of runs."`
 }
 
 // Help shows an example.
@@ -35,7 +37,11 @@ func (ReplayCmd) Help() string {
 	return "Example: scupper replay e2e/scenarios\n\n" +
 		"Each scenario runs in a fresh sandbox beside a pretend Internet, offline, and is judged by what that received. " +
 		"Exit code 0: all came out as expected. 1: a leak, a job that was refused, or another verdict. " +
-		"2: a file has a mistake; nothing was run. 3: this machine cannot replay them."
+		"2: a file has a mistake; nothing was run. 3: this machine cannot replay them.\n\n" +
+		"Example: scupper replay last --policy new.hcl\n\n" +
+		"Verifies a signed log and judges each recorded request again. " +
+		"Exit code 0: every request comes out as it did. 1: some are newly allowed, newly denied, or undecidable from the log. " +
+		"2: the policy has a mistake. 3: the log cannot be read, or is not what was signed."
 }
 
 // Run replays what is named.
@@ -45,6 +51,9 @@ func (c *ReplayCmd) Run(app *App) error {
 	}
 	if len(c.Paths) == 0 {
 		return &exitError{code: exitUsage, err: errors.New("no scenarios"), hint: "scupper replay e2e/scenarios"}
+	}
+	if len(c.Paths) == 1 && isLog(c.Paths[0]) {
+		return logReplay{what: c.Paths[0], policy: c.Policy, audit: c.Audit, keys: c.Key, json: c.JSON, accept: c.Accept}.run(app)
 	}
 	pack, err := scenario.Load(c.Paths, scenario.Options{Policy: c.Policy, Known: service.Known})
 	if err != nil {

@@ -84,6 +84,9 @@ func propose(run string, refusals []*refusal) []byte {
 	remark(&b, names, "Looked up or connected to, and not granted. What would have been asked there is not known\n"+
 		"# yet: grant the path that the client needs, run it again, and propose again.", func(r *refusal) string { return r.what() })
 	remark(&b, others, "Refused, and no grant proposed:", func(r *refusal) string {
+		if r.Tool != nil {
+			return fmt.Sprintf("call of tool %s as role %s: %s", r.Tool.Name, r.Tool.Role, r.Mismatch)
+		}
 		return r.what() + ": " + capability.Reason(r.Reason).Sentence()
 	})
 	text, _ := policyfile.Format("proposal.hcl", []byte(b.String()))

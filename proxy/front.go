@@ -25,12 +25,14 @@ type front struct {
 	wait  sync.WaitGroup // links before HTTP
 	mu    sync.Mutex
 	links map[*link]struct{} // all open ones
+	busy  int                // requests that are being judged or answered
 	ended bool
+	idle  chan struct{} // closed when it has ended and nothing is busy
 }
 
 func (p *Proxy) newFront(kind capability.Front) *front {
 	f := &front{
-		p: p, kind: kind, http1: p.newServer(), http2: p.newServer(), links: make(map[*link]struct{}),
+		p: p, kind: kind, http1: p.newServer(), http2: p.newServer(), links: make(map[*link]struct{}), idle: make(chan struct{}),
 	}
 	f.http1.Protocols.SetHTTP1(true)
 	// TLS has ended before net/http sees a connection.
@@ -115,18 +117,49 @@ func (f *front) end() {
 	defer cancel()
 	f.wait.Go(func() { f.http2.end(ctx) })
 	f.http1.end(ctx)
+	for _, l := range f.close() {
+		l.Close()
+	}
+	f.p.live.stop(f)
+	f.wait.Wait()
+	select {
+	case <-f.idle:
+	case <-time.After(farewell): // an authority that hangs must not hang us
+	}
+	f.p.pools.close()
+}
+
+// close lets nothing begin any more and returns the links that are open.
+func (f *front) close() (left []*link) {
 	f.mu.Lock()
-	f.ended = true
-	left := make([]*link, 0, len(f.links))
+	defer f.mu.Unlock()
+	if f.ended = true; f.busy == 0 {
+		close(f.idle)
+	}
 	for l := range f.links {
 		left = append(left, l)
 	}
-	f.mu.Unlock()
-	for _, l := range left {
-		l.Close()
+	return left
+}
+
+// begin counts a request, so that no front ends before its outcomes are on record; false:
+// it has ended.
+func (f *front) begin() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return false
 	}
-	f.wait.Wait()
-	f.p.pools.close()
+	f.busy++
+	return true
+}
+
+func (f *front) done() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.busy--; f.ended && f.busy == 0 {
+		close(f.idle)
+	}
 }
 
 func (f *front) add(l *link) bool {

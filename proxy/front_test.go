@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -62,6 +64,54 @@ func TestServeEnds(t *testing.T) {
 			}
 			if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
 				t.Error("the listener is still open")
+			}
+		})
+	}
+}
+
+// TestServeEndsWithOutcomes: when a front has ended, what it allowed has its outcome.
+func TestServeEndsWithOutcomes(t *testing.T) {
+	for name, begin := range map[string]func(w *world, c net.Conn){
+		"a WebSocket": func(w *world, c net.Conn) {
+			upgraded(w, nil, "", func(c net.Conn, _ *bufio.Reader) { io.Copy(io.Discard, c) })
+			w.upgrade(c, "")
+		},
+		"a WebSocket whose client has said farewell": func(w *world, c net.Conn) {
+			upgraded(w, nil, "", func(c net.Conn, _ *bufio.Reader) { io.Copy(io.Discard, c) })
+			w.upgrade(c, maskedFrame(finBit|opClose, "\x03\xe8"))
+			c.Close()
+		},
+		"a request without an answer": func(w *world, c net.Conn) {
+			seen := make(chan struct{})
+			w.tls.handler = func(_ http.ResponseWriter, r *http.Request) { close(seen); <-r.Context().Done() }
+			fmt.Fprint(c, w.filled("GET /plain HTTP/1.1\r\nHost: HOST\r\n\r\n"))
+			<-seen
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, webSockets)
+			ln := listen(t, "0.0.0.0:0")
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan error, 1)
+			go func() { done <- w.proxy.ServeTransparent(ctx, ln) }()
+			grants := webSockets(w)
+			grants[0].Port = portOf(ln)
+			w.reload(grants)
+			w.proxy.cfg.Overrides[0].Port = portOf(ln)
+			w.port = portOf(ln)
+			begin(w, w.inside())
+			begun := time.Now()
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(begun); took > farewell-time.Second {
+				t.Errorf("ending took %v", took)
+			}
+			for _, r := range w.log.all() {
+				if r.Decision.Allowed() && r.Outcome == nil {
+					t.Errorf("no outcome: %+v", r.Request)
+				}
 			}
 		})
 	}

@@ -10,9 +10,10 @@ import (
 // handle takes one HTTP request from either front to its answer.
 func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	l := linkOf(r)
-	if l == nil {
+	if l == nil || !l.front.begin() {
 		return
 	}
+	defer l.front.done()
 	l.pending.Store(false)
 	if v := violationOf(r, l); v != nil {
 		p.refuseViolation(w, r, l, v)

@@ -64,6 +64,18 @@ func (l *live) closed(f *front) {
 	delete(l.fronts, f)
 }
 
+// stop ends what is under way at a front: a WebSocket is no connection of net/http any
+// more.
+func (l *live) stop(f *front) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for x := range l.exchanges {
+		if of := linkOf(x.r); of != nil && of.front == f {
+			x.stop()
+		}
+	}
+}
+
 func (x *exchange) rejudge() {
 	if d := x.p.cfg.Policy().Decide(x.q); !d.Allowed() {
 		x.interrupt(*denied(d.Reason))

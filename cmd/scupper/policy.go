@@ -27,7 +27,7 @@ func (a *App) readPolicy(path string) (*policyfile.File, error) {
 	file, diags := policyfile.Load(path)
 	if !diags.HasErrors() {
 		if a.amend != nil {
-			a.amend(file)
+			return file, a.amend(file)
 		}
 		return file, nil
 	}

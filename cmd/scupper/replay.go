@@ -17,9 +17,9 @@ import (
 // ReplayCmd replays scenarios: attacks and jobs, each in a sandbox of its own.
 type ReplayCmd struct {
 	Policy  string   `placeholder:"FILE" help:"The policy of scenarios that name none; the default is policy.hcl beside them. With a log: the policy to judge it by."`
-	Without string   `placeholder:"all" enum:",all" default:"" help:"Leave scupper out (all): every attack has to arrive then."`
+	Without string   `placeholder:"LAYER" enum:",all,method,path,query,body,credential,limit" default:"" help:"Leave scupper out (all): every attack has to arrive then. Or take one layer out of every grant (method, path, query, body, credential, limit), to see what it alone stops."`
 	Why     bool     `help:"Print for each scenario the step that decided it."`
-	Matrix  bool     `help:"Print which layer stopped which attack."`
+	Matrix  bool     `help:"Print which layer stopped which attack, and which attacks arrive where that one layer is taken away."`
 	JSON    bool     `help:"Print the results as JSON."`
 	GitHub  bool     `name:"github" help:"Print annotations for GitHub Actions."`
 	JUnit   string   `name:"junit" placeholder:"FILE" help:"Write the results as JUnit XML."`
@@ -66,6 +66,11 @@ func (c *ReplayCmd) Run(app *App) error {
 	report, err := exercise.run(app, c.jobs())
 	if err != nil {
 		return err
+	}
+	if c.Matrix && c.Without == "" {
+		if err := exercise.deepen(app, report, c.jobs()); err != nil {
+			return err
+		}
 	}
 	if err := c.write(app, report); err != nil {
 		return err

@@ -25,7 +25,7 @@ func (a *App) box() error {
 	if err := json.NewDecoder(a.Stdin).Decode(&b); err != nil {
 		return fmt.Errorf("read the scenario: %w", err)
 	}
-	secrets := a.pretendSecrets(b.Credentials)
+	secrets := a.pretendSecrets(b.Credentials, b.Without)
 	env := a.Env
 	a.Env = func(name string) string {
 		if secret, ok := secrets[name]; ok {
@@ -46,17 +46,18 @@ func (a *App) box() error {
 
 // pretendSecrets has every credential of the policy come from a variable that exists only
 // here. What a proxy of the policy would do is out of reach of the pretend Internet.
-func (a *App) pretendSecrets(secrets map[string]string) (variables map[string]string) {
+func (a *App) pretendSecrets(secrets map[string]string, without []string) (variables map[string]string) {
 	variables = make(map[string]string)
 	for name, secret := range secrets {
 		variables["SCUPPER_REPLAY_SECRET_"+name] = secret
 	}
-	a.amend = func(file *policyfile.File) {
+	a.amend = func(file *policyfile.File) error {
 		for i := range file.Credentials {
 			c := &file.Credentials[i]
 			c.Env, c.File, c.Exec = "SCUPPER_REPLAY_SECRET_"+c.Name, "", nil
 		}
 		file.Upstream.Proxy = nil
+		return weaken(file, without)
 	}
 	return variables
 }

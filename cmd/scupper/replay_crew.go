@@ -124,7 +124,7 @@ func (q *queue) converse(s setting, to *json.Encoder, from *json.Decoder) error 
 		} else if err != nil {
 			return fmt.Errorf("read what came of %s: %w", j.Scenario.Name, err)
 		}
-		if q.without != "" {
+		if q.without == withoutAll {
 			q.results[i] = trial.Alive(&j.Scenario, &e)
 			continue
 		}

@@ -17,13 +17,14 @@ type exercise struct {
 	jobs     []job
 	bounds   [][]trial.Bound // of each job
 	services []scenario.Service
-	without  string
+	without  string // all, a layer, or empty
 }
 
 // job is one scenario as a worker gets it.
 type job struct {
 	Scenario scenario.Scenario `json:"scenario"`
 	Exposed  map[string]string `json:"exposed"` // what an agent would hold without scupper: secrets by variable
+	Without  []string          `json:"without"` // layers that are taken out of the policy
 }
 
 // prepareExercise reads the policies and makes a canary of every credential that a
@@ -46,6 +47,9 @@ func (a *App) prepareExercise(pack *scenario.Pack, without string) (*exercise, e
 		j, bounds, err := prepareJob(s, file)
 		if err != nil {
 			return nil, err
+		}
+		if without != "" && without != withoutAll {
+			j.Without = []string{without}
 		}
 		x.jobs, x.bounds = append(x.jobs, j), append(x.bounds, bounds)
 	}
@@ -97,6 +101,38 @@ func hostsThatBind(policy *capability.Policy, name string) (hosts []string) {
 		}
 	}
 	return hosts
+}
+
+// deepen replays each attack that a layer of the policy stopped without that layer, and
+// notes what stops it then.
+func (x *exercise) deepen(app *App, report *trial.Report, n int) error {
+	second := &exercise{services: x.services}
+	var of []*trial.Result
+	for i, r := range report.Results {
+		var layers []string
+		for _, name := range r.Layers {
+			if weakenings()[name] != nil {
+				layers = append(layers, name)
+			}
+		}
+		if len(layers) == 0 || x.jobs[i].Scenario.Calls() {
+			continue
+		}
+		j := x.jobs[i]
+		j.Without = layers
+		second.jobs, second.bounds, of = append(second.jobs, j), append(second.bounds, x.bounds[i]), append(of, r)
+	}
+	if len(second.jobs) == 0 {
+		return nil
+	}
+	again, err := second.run(app, n)
+	if err != nil {
+		return err
+	}
+	for i, r := range of {
+		r.Deepen(again.Results[i])
+	}
+	return nil
 }
 
 // rawPorts are those where the pretend Internet only listens: of well-known services, and

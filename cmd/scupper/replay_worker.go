@@ -125,7 +125,7 @@ func (w *worker) try(j *job, e *trial.Evidence) error {
 		return err
 	}
 	e.Outcomes = result.Outcomes
-	if w.Without == "" {
+	if w.Without != withoutAll {
 		if e.Log, err = readDecisions(p.at("audit")); err != nil {
 			return err
 		}
@@ -176,6 +176,7 @@ type boxed struct {
 	Env                              map[string]string
 	Credentials                      map[string]string
 	Attempts                         []attempt.Attempt
+	Without                          []string // layers that are taken out of the policy
 }
 
 // ended is what came of the attempts.
@@ -194,8 +195,8 @@ func (w *worker) execute(j *job, p place) (result ended, err error) {
 	if err != nil {
 		return result, err
 	}
-	b := boxed{policy, s.Role, p.at("work"), p.at("audit"), w.ca, env, s.Given.Credentials, s.Attempts}
-	if w.Without == "" {
+	b := boxed{policy, s.Role, p.at("work"), p.at("audit"), w.ca, env, s.Given.Credentials, s.Attempts, j.Without}
+	if w.Without != withoutAll {
 		err = p.start(replayBox, b, nil, &result)
 		return result, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // LayerNames are the layers that can stop an attack, from the outside in.
 func LayerNames() []string {
-	return []string{"sandbox", "packet", "dns", "tls", "parse", "host", "method", "path", "query", "header", "body", "credential", "limit", "address", "tool", "log"}
+	return []string{"sandbox", "packet", "dns", "tls", "parse", "host", "method", "path", "query", "header", "body", "credential", "rewrite", "limit", "address", "tool", "log"}
 }
 
 // layers are those that stopped something of an attack, in the order of LayerNames.
@@ -23,7 +23,7 @@ func layers(s *scenario.Scenario, e *Evidence) (out []string) {
 		seen[layer(r)] = true
 	}
 	if len(seen) == 0 {
-		return []string{"sandbox"}
+		return []string{untold(e)}
 	}
 	for _, name := range LayerNames() {
 		if seen[name] {
@@ -31,6 +31,21 @@ func layers(s *scenario.Scenario, e *Evidence) (out []string) {
 		}
 	}
 	return out
+}
+
+// untold is the layer of an attack that nothing refused and that did not arrive: the
+// request was written anew without it, or the sandbox has no way to attempt it.
+func untold(e *Evidence) string {
+	for _, r := range e.Log {
+		switch {
+		case r.Event != audit.Decided || r.Verdict != scenario.Allow:
+		case r.Kind == string(capability.KindHTTP):
+			return "rewrite"
+		case r.Kind == string(capability.KindTool):
+			return "tool"
+		}
+	}
+	return "sandbox"
 }
 
 // layer is what a refusal's kind and reason belong to.
@@ -68,6 +83,19 @@ func reasonsOf() map[string][]capability.Reason {
 		"limit":      {capability.LimitExceeded, capability.TooSlow, capability.RecordBudget, capability.GrantExpired},
 		"address":    {capability.NetworkNotGranted, capability.MetadataAddress, capability.OwnListener},
 		"log":        {capability.AuditUnavailable},
+	}
+}
+
+// Deepen notes what came of the same attack where the layers that stopped it were taken
+// away.
+func (r *Result) Deepen(without *Result) {
+	for _, f := range without.Found {
+		r.OneLayer = r.OneLayer || f.Whole()
+	}
+	for _, name := range without.Layers {
+		if !slices.Contains(r.Layers, name) {
+			r.Beyond = append(r.Beyond, name)
+		}
 	}
 }
 

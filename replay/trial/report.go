@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -79,8 +80,12 @@ func (p *Report) WriteText(w io.Writer, why bool) error {
 		}
 	}
 	t, passed := p.Totals(), "as expected"
-	if p.Without != "" {
+	switch p.Without {
+	case "":
+	case "all":
 		passed = "arrive without scupper"
+	default:
+		passed = "as expected without the layer " + p.Without
 	}
 	fmt.Fprintf(&b, "%s: %s, %s; %d %s", count(t.Scenarios, "scenario"), count(t.Attacks, "attack"), count(t.Jobs, "job"), t.Passed, passed)
 	for _, part := range []struct {
@@ -130,6 +135,8 @@ type entry struct {
 	Faults   []Fault          `json:"faults,omitempty"`
 	Found    []canary.Finding `json:"found,omitempty"`
 	Layers   []string         `json:"layers,omitempty"`
+	Beyond   []string         `json:"beyond,omitempty"`
+	OneLayer bool             `json:"one_layer,omitempty"`
 	Decision *Step            `json:"decision,omitempty"`
 }
 
@@ -138,7 +145,7 @@ func (p *Report) WriteJSON(w io.Writer) error {
 	all := make([]entry, len(p.Results))
 	for i, r := range p.Results {
 		s := r.Scenario
-		all[i] = entry{s.Name, s.File, s.Line, s.Cases, s.Policy, s.Attack(), r.OK(), r.Bits, r.Faults, r.Found, r.Layers, r.Step}
+		all[i] = entry{s.Name, s.File, s.Line, s.Cases, s.Policy, s.Attack(), r.OK(), r.Bits, r.Faults, r.Found, r.Layers, r.Beyond, r.OneLayer, r.Step}
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -151,12 +158,14 @@ func (p *Report) WriteJSON(w io.Writer) error {
 	}{t.Passed == t.Scenarios, p.Without, t, all})
 }
 
-// WriteMatrix writes which layer stopped which attack, and which were stopped by one alone.
+// WriteMatrix writes which layer stopped which attack (x), what stops it where that layer
+// is taken out of the policy (o), and which arrive then. What is no part of a policy is not
+// taken away.
 func (p *Report) WriteMatrix(w io.Writer) error {
 	var names []string
 	width := 8
 	for _, name := range LayerNames() {
-		if slices.ContainsFunc(p.Results, func(r *Result) bool { return slices.Contains(r.Layers, name) }) {
+		if slices.ContainsFunc(p.Results, func(r *Result) bool { return slices.Contains(r.Layers, name) || slices.Contains(r.Beyond, name) }) {
 			names = append(names, name)
 		}
 	}
@@ -173,21 +182,22 @@ func (p *Report) WriteMatrix(w io.Writer) error {
 		fmt.Fprintf(&b, "%-*s", width, audit.Printable(r.Scenario.Name))
 		for _, name := range names {
 			mark := "."
-			if slices.Contains(r.Layers, name) {
+			switch {
+			case slices.Contains(r.Layers, name):
 				mark = "x"
+			case slices.Contains(r.Beyond, name):
+				mark = "o"
 			}
 			fmt.Fprintf(&b, "  %-*s", len(name), mark)
 		}
-		if len(r.Layers) == 1 {
-			single[r.Layers[0]]++
+		if r.OneLayer {
+			single[strings.Join(r.Layers, " and ")]++
 			b.WriteString("  one layer")
 		}
 		b.WriteString("\n")
 	}
-	for _, name := range names {
-		if single[name] > 0 {
-			fmt.Fprintf(&b, "%s stopped by %s alone\n", count(single[name], "attack"), name)
-		}
+	for _, name := range slices.Sorted(maps.Keys(single)) {
+		fmt.Fprintf(&b, "%s stopped by %s alone\n", count(single[name], "attack"), name)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

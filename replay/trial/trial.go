@@ -60,9 +60,11 @@ type Fault struct {
 type Result struct {
 	Scenario *scenario.Scenario `json:"-"`
 	Faults   []Fault            `json:"faults,omitempty"`
-	Found    []canary.Finding   `json:"found,omitempty"` // what arrived of the canaries
-	Bits     int                `json:"bits"`            // how much
-	Layers   []string           `json:"layers,omitempty"`
+	Found    []canary.Finding   `json:"found,omitempty"`     // what arrived of the canaries
+	Bits     int                `json:"bits"`                // how much
+	Layers   []string           `json:"layers,omitempty"`    // that stopped an attack
+	Beyond   []string           `json:"beyond,omitempty"`    // those that stop it where these are taken away
+	OneLayer bool               `json:"one_layer,omitempty"` // it arrives where these are taken away
 	Step     *Step              `json:"step,omitempty"`
 }
 

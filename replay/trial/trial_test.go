@@ -147,6 +147,7 @@ func report() *trial.Report {
 func TestReports(t *testing.T) {
 	var text, js, junit, sarif, github, matrix bytes.Buffer
 	p := report()
+	p.Results[1].Deepen(p.Results[0])
 	for _, err := range []error{p.WriteText(&text, false), p.WriteJSON(&js), p.WriteJUnit(&junit), p.WriteSARIF(&sarif, "1"), p.WriteGitHub(&github), p.WriteMatrix(&matrix)} {
 		if err != nil {
 			t.Fatal(err)

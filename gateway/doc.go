@@ -11,6 +11,7 @@
 //
 // Each call takes the same steps, one file each: authenticate, authorise, validate,
 // idempotency, quota, approval, record, run, trim (a Trimmer), inspect, record, answer.
+// Before them stands a guard against floods, which knows the caller and not the tool.
 //
 // Guarantees: what no registry has and no role lists does not exist, and a caller cannot
 // tell whether a tool is denied to him, disabled, quarantined or not there: these take

@@ -48,6 +48,7 @@ type Gateway struct {
 	tokens map[[32]byte]Principal
 	claims *claims
 	quota  *quota
+	flood  *flood
 }
 
 // New makes a gateway. It fails on a tool whose schema cannot be enforced.
@@ -58,7 +59,7 @@ func New(c Config) (*Gateway, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	g := &Gateway{config: c, tools: make(map[string]*tool), tokens: tokens(c.Callers), claims: newClaims(), quota: newQuota()}
+	g := &Gateway{config: c, tools: make(map[string]*tool), tokens: tokens(c.Callers), claims: newClaims(), quota: newQuota(), flood: newFlood()}
 	for i := range c.Tools {
 		t, err := newTool(&c.Tools[i])
 		if err != nil {
@@ -96,6 +97,11 @@ type Answer struct {
 // steps behind the first do.
 func (g *Gateway) Call(ctx context.Context, asked Asked) Answer {
 	r := g.request(&asked)
+	leave, refused := g.enter(r, asked.Principal)
+	if refused != nil {
+		return *refused
+	}
+	defer leave()
 	t, refused := g.authorise(r)
 	if refused != nil {
 		return *refused

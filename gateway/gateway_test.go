@@ -254,3 +254,34 @@ func TestARegistryWithMistakesIsNotServed(t *testing.T) {
 		t.Error("a gateway without a trimmer is made")
 	}
 }
+
+func TestOneCallerDoesNotTakeAllTheRoom(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	w := newWorld(t, func(r *Registered) {
+		r.Tool = work(func(context.Context, *Call) Result {
+			begun <- struct{}{}
+			<-end
+			return Text("done")
+		})
+	})
+	var wg sync.WaitGroup
+	for range maxAtOnce {
+		wg.Go(func() { w.ask("echo", good, "") })
+		<-begun
+	}
+	for _, tool := range []string{"echo", "other", "nothing"} {
+		if a := w.ask(tool, good, ""); a.Reason != capability.LimitExceeded {
+			t.Errorf("one more call of %s: %s", tool, a.Reason)
+		}
+	}
+	wg.Go(func() {
+		w.Call(context.Background(), Asked{Principal: Principal{Role: "dev", Caller: "another"}, Name: "echo", Arguments: json.RawMessage(good)})
+	})
+	<-begun // another caller has room
+	close(end)
+	wg.Wait()
+	go func() { <-begun }()
+	if a := w.ask("echo", good, ""); a.Reason != capability.Granted {
+		t.Errorf("afterwards: %s", a.Reason)
+	}
+}

@@ -26,6 +26,8 @@ type ReplayCmd struct {
 	SARIF   string   `name:"sarif" placeholder:"FILE" help:"Write the faults as SARIF, at the policy line that let them through."`
 	Record  string   `placeholder:"RUN" help:"Print a scenario made from the log of this run, or of the last."`
 	Audit   string   `placeholder:"DIR" help:"Where the logs are. The default is under the state directory."`
+	Format  string   `placeholder:"aeb" enum:",aeb" default:"" help:"The paths are cases of the form agent-egress-bench (aeb), to be judged by --policy."`
+	Profile string   `placeholder:"FILE" help:"With --format aeb: what applies, in the form of its profiles. The default is scupper's own."`
 	Key     []string `sep:"none" placeholder:"PUB" help:"With a log: the public key, or a file with it. The default is this installation's."`
 	Accept  bool     `name:"accept-undecidable" help:"With a log: count requests that cannot be judged from it as unchanged."`
 	Jobs    int      `placeholder:"N" help:"How many scenarios run at once. The default is one more than processors."`
@@ -46,6 +48,9 @@ func (ReplayCmd) Help() string {
 
 // Run replays what is named.
 func (c *ReplayCmd) Run(app *App) error {
+	if c.Format != "" {
+		return benchReplay{paths: c.Paths, policy: c.Policy, profile: c.Profile, json: c.JSON}.run(app)
+	}
 	if c.Record != "" {
 		return c.record(app)
 	}

@@ -130,11 +130,12 @@ func (a *App) callBox(b *boxed) (outcomes []attempt.Outcome, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, box.Close(0)) }()
+	unescaped := strings.NewReplacer(`\u0001`, "\x01", `\u0002`, "\x02")
 	for _, t := range b.Attempts {
 		answer := box.gateway.Call(context.Background(), gateway.Asked{
 			Principal: gateway.Principal{Role: b.Role, Caller: "scenario", Face: "cli"}, Name: t.Tool.Name,
 			// JSON has the marks of variables in escaped form.
-			Arguments: []byte(attempt.Fill(strings.ReplaceAll(string(t.Tool.Arguments), `\u0001`, "\x01"), func(name string) string { return b.Env[name] })),
+			Arguments: []byte(attempt.Fill(unescaped.Replace(string(t.Tool.Arguments)), func(name string) string { return b.Env[name] })),
 		})
 		outcomes = append(outcomes, outcomeOf(answer))
 	}

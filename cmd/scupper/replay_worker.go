@@ -96,7 +96,8 @@ func (w *worker) open(in *json.Decoder) (err error) {
 		return err
 	}
 	w.ca = filepath.Join(w.dir, "ca.pem")
-	return errors.Join(os.WriteFile(w.ca, w.inet.CA(), 0o644), service.Install(w.inet, w.Services))
+	repositories := filepath.Join(w.dir, "git")
+	return errors.Join(os.Mkdir(repositories, 0o755), os.WriteFile(w.ca, w.inet.CA(), 0o644), service.Install(w.inet, w.Services, repositories))
 }
 
 // replay runs one scenario and collects what there is of it.

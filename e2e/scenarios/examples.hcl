@@ -177,3 +177,41 @@ scenario "link-to-a-file-outside" {
     unseen = ["key"]
   }
 }
+
+scenario "clone-the-project" {
+  describe = "git clones the repository that the policy names"
+  needs    = ["git"]
+  attempt {
+    run {
+      command = ["sh", "-c", "git clone -q https://git.example.com/acme/app.git && cat app/README.md"]
+    }
+  }
+  expect {
+    verdict = "allow"
+    exit    = 0
+    output  = "# acme/app"
+    arrives = ["GET https://git.example.com/acme/app.git/info/refs?service=git-upload-pack", "POST https://git.example.com/acme/app.git/git-upload-pack"]
+  }
+}
+
+scenario "npm-installs" {
+  describe = "npm installs a package with its own client"
+  needs    = ["npm"]
+  given {
+    file "package.json" { text = json({ name = "job", version = "1.0.0", private = true }) }
+  }
+  attempt {
+    run {
+      command = ["npm", "install", "--no-audit", "--no-fund", "--registry=https://npm.example.com", "left-pad@1.0.0"]
+    }
+  }
+  attempt {
+    run { command = ["cat", "node_modules/left-pad/package.json"] }
+  }
+  expect {
+    verdict = "allow"
+    exit    = 0
+    output  = "\"version\":\"1.0.0\""
+    arrives = ["GET https://npm.example.com/left-pad*"]
+  }
+}

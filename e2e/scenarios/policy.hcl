@@ -49,3 +49,8 @@ tool "bash" {}
 role "reader" {
   tools = ["read", "grep"]
 }
+
+use "git" {
+  url          = "https://git.example.com"
+  repositories = ["acme/app"]
+}

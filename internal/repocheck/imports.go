@@ -41,7 +41,7 @@ func mayImport() map[string][]string {
 		"replay/canary":         {},
 		"replay/retrial":        {"audit", "capability", "capability/difference", "capability/policyfile"},
 		"replay/scenario":       {"capability", "replay/attempt", "replay/canary"},
-		"replay/service":        {"gitproto", "replay", "replay/scenario"},
+		"replay/service":        {"replay", "replay/scenario"},
 		"replay/trial":          {"audit", "capability", "replay", "replay/attempt", "replay/canary", "replay/scenario"},
 		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "replay/aeb", "replay/attempt", "replay/canary", "replay/retrial", "replay/scenario", "replay/service", "replay/trial", "sandbox"},
 		"cmd/scupper-verify":    {}, // shares no code with the writer of logs

@@ -72,7 +72,7 @@ func TestHTTP(t *testing.T) {
 // TestRaw sends what no client would, inside TLS, and finds all of it.
 func TestRaw(t *testing.T) {
 	in := start(t)
-	bytes := "POST / HTTP/1.1\r\nHost: a.example.com\r\nHost: b.example.com\r\nContent-Length : 3\r\n\r\nabc"
+	bytes := "\x01\x02\x01POST / HTTP/1.1\r\nHost: a.example.com\r\nHost: b.example.com\r\nContent-Length : 3\r\n\r\nabc"
 	out := attempt.Do(context.Background(), attempt.Attempt{Raw: &attempt.Raw{Connect: "a.example.com:443", TLS: true, Bytes: []byte(bytes)}})
 	if out.Status != 400 {
 		t.Errorf("got %+v", out)

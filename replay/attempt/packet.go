@@ -28,7 +28,7 @@ func KnowsType(name string) bool { return recordTypes()[name] != 0 }
 
 // do asks the question.
 func (d DNS) do(ctx context.Context) Outcome {
-	message, err := d.message()
+	message, err := d.Message()
 	if err != nil {
 		return failed(err)
 	}
@@ -90,8 +90,8 @@ func configuredServer() string {
 	return "127.0.0.1"
 }
 
-// message is the question of RFC 1035 section 4.
-func (d DNS) message() ([]byte, error) {
+// Message is the question of RFC 1035 section 4.
+func (d DNS) Message() ([]byte, error) {
 	m := []byte{0x5c, 0x0b, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0}
 	for label := range strings.SplitSeq(strings.TrimSuffix(d.Name, "."), ".") {
 		if label == "" || len(label) > 63 {

@@ -5,23 +5,30 @@ import (
 	"strings"
 )
 
-// mark stands at both ends of the name of a variable in a text.
-const mark = "\x01"
+// What stands before and after the name of a variable in a text. Bytes that are sent as
+// they are hold neither by chance.
+const (
+	before = "\x01env:"
+	after  = "\x02"
+)
 
 // Variable is a text that becomes the value of an environment variable where the attempt
 // is made: a placeholder, for one, is known only inside.
-func Variable(name string) string { return mark + name + mark }
+func Variable(name string) string { return before + name + after }
 
 // Fill puts values in the place of variables in a text.
 func Fill(s string, value func(name string) string) string {
-	pieces := strings.Split(s, mark)
-	if len(pieces) < 3 {
-		return s
+	var b strings.Builder
+	for {
+		head, rest, found := strings.Cut(s, before)
+		name, tail, closed := strings.Cut(rest, after)
+		if !found || !closed {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(head + value(name))
+		s = tail
 	}
-	for i := 1; i+1 < len(pieces); i += 2 {
-		pieces[i] = value(pieces[i])
-	}
-	return strings.Join(pieces, "")
 }
 
 func expandText(s string) string { return Fill(s, os.Getenv) }

@@ -80,14 +80,17 @@ func functions() map[string]function.Function {
 		"base32": text(func(s string) string {
 			return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(s))
 		}),
-		"percent": text(percent),
-		"gzip":    text(zipped),
-		"utf16":   text(wide),
-		"crlf":    text(func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n") }),
-		"chars":   list(func(s string) []string { return strings.Split(s, "") }),
-		"pieces":  cut(pieces),
-		"repeat":  repeated(),
-		"json":    stdlib.JSONEncodeFunc,
+		"percent":  text(percent),
+		"gzip":     text(zipped),
+		"utf16":    text(wide),
+		"plain":    text(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
+		"crlf":     text(func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n") }),
+		"chars":    list(func(s string) []string { return strings.Split(s, "") }),
+		"pieces":   cut(pieces),
+		"repeat":   repeated(),
+		"json":     stdlib.JSONEncodeFunc,
+		"question": question(),
+		"http2":    http2(),
 	}
 }
 

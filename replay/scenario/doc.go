@@ -32,7 +32,11 @@
 //
 // The functions are upper, lower, reversed, hex, base64, base64url, base32, percent, gzip
 // (of which the result is in base64), utf16 (too), chars, pieces(text, length),
-// repeat(text, times), crlf (which ends lines as HTTP does) and json.
+// repeat(text, times), crlf (which ends lines as HTTP does) and json; and, in base64 for
+// bytes_base64, which takes one text or a list of them one after the other: plain(text),
+// question(name, type), a DNS message as TCP carries it; http2(headers, body), a request
+// in frames of HTTP/2 with its preface, where headers is a list of [name, value] that are
+// sent as they stand (alpn = ["h2"]).
 //
 // # given
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"scupper.dev/scupper/replay/attempt"
 	"scupper.dev/scupper/replay/scenario"
 )
 
@@ -86,7 +87,7 @@ func TestLoad(t *testing.T) {
 	for _, h := range one.Attempts[0].HTTP.Headers {
 		lines = append(lines, h.Name+"="+h.Value)
 	}
-	if diff := cmp.Diff([]string{"Authorization=Bearer \x01KEY\x01", "X=1", "X=2"}, lines); diff != "" {
+	if diff := cmp.Diff([]string{"Authorization=Bearer " + attempt.Variable("KEY") + "", "X=1", "X=2"}, lines); diff != "" {
 		t.Error(diff)
 	}
 	if !one.Attack() || !one.Expect.LeakSet || !one.Expect.ArrivesSet {

@@ -195,17 +195,20 @@ func (b block) pairs(name string) map[string]string {
 	return out
 }
 
-// bytes is a text, or under name_base64 what a text cannot hold.
-func (b block) bytes(name string) []byte {
+// bytes is a text, or under name_base64 what a text cannot hold, in pieces or in one.
+func (b block) bytes(name string) (out []byte) {
 	if !b.has(name + "_base64") {
 		return []byte(b.text(name))
 	}
 	if b.has(name) {
 		b.wrong(b.at(name), fmt.Sprintf("both %q and %q", name, name+"_base64"), "")
 	}
-	out, err := base64.StdEncoding.DecodeString(b.text(name + "_base64"))
-	if err != nil {
-		b.wrong(b.at(name+"_base64"), "this is no base64", err.Error())
+	for _, piece := range b.texts(name + "_base64") {
+		decoded, err := base64.StdEncoding.DecodeString(piece)
+		if err != nil {
+			b.wrong(b.at(name+"_base64"), "this is no base64", err.Error())
+		}
+		out = append(out, decoded...)
 	}
 	return out
 }

@@ -1,7 +1,7 @@
 // Package service plays the services that scenarios need, on the pretend Internet.
 //
 //	inet.Handle("git.example.com", handler)   // one host, a few lines of Go
-//	service.Install(inet, pack.Services)      // all stand-ins, and what a team's files add
+//	service.Install(inet, pack.Services, dir) // all stand-ins, and what a team's files add
 //
 // A team adds a service in its scenario files (block service), or here: one line in
 // StandIns with a host and a handler. A stand-in behaves like the real service in what
@@ -38,7 +38,7 @@ func StandIns() []StandIn {
 		{"llm.example.com", "LLM API: /v1/messages, /v1/files, /v1/models, with anybody's key", llm},
 		{"llm2.example.com", "LLM API of another kind: /v1/responses, /v1/files, /v1/realtime", llm},
 		{"api.example.com", "an API, answers with what it received", nil},
-		{"git.example.com", "git host: clone, fetch and push over HTTP, gists, issues, GraphQL, releases", gitHost},
+		{"git.example.com", "git host: acme/app, acme/lib and evil/loot by clone, fetch and push; gists, issues, GraphQL", gitHost},
 		{"gist.example.com", "gists of the git host", nil},
 		{"npm.example.com", "npm registry: packages, publish, search, advisories", nil},
 		{"go.example.com", "Go module proxy", moduleProxy},
@@ -83,8 +83,9 @@ func Known(host string) bool {
 	return slices.ContainsFunc(StandIns(), func(s StandIn) bool { return scenario.Matches(s.Host, host) })
 }
 
-// Install makes the stand-ins, and the services of scenario files above them, answer on in.
-func Install(in *replay.Internet, services []scenario.Service) error {
+// Install makes the stand-ins, and the services of scenario files above them, answer on
+// in. The git host has its repositories in dir, which is the caller's to remove.
+func Install(in *replay.Internet, services []scenario.Service, dir string) error {
 	for _, s := range StandIns() {
 		if s.serve != nil {
 			in.Handle(s.Host, read(s.serve))
@@ -93,6 +94,7 @@ func Install(in *replay.Internet, services []scenario.Service) error {
 	for _, address := range []string{"169.254.169.254", "fd00:ec2::254", "100.100.100.200"} {
 		in.Handle(address, read(metadata))
 	}
+	in.Handle("git.example.com", read((&repositories{dir: dir}).ServeHTTP))
 	registry, err := replay.NewRegistry("https://npm.example.com", "1.0.0", "left-pad", "is-number", "@acme/app")
 	if err != nil {
 		return err
@@ -109,7 +111,7 @@ func read(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body strings.Builder
 		io.Copy(&body, io.LimitReader(r.Body, 64<<20))
-		r.Body = io.NopCloser(strings.NewReader(body.String()))
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(strings.NewReader(body.String())), int64(body.Len()), nil
 		next(w, r)
 	})
 }

@@ -222,7 +222,9 @@ func (g *fixtureGateway) stdioForms(t *testing.T) []leakForm {
 		return func(tool string) ([]byte, error) { return say(callMessage(tool, arguments, "")) }
 	}
 	return []leakForm{
-		{"stdio valid", form(`{"text":"a"}`)}, {"stdio invalid", form(`{"text":1,"x":2}`)}, {"stdio empty", form(`{}`)},
+		{"stdio valid", form(`{"text":"a"}`)},
+		{"stdio invalid", form(`{"text":1,"x":2}`)},
+		{"stdio empty", form(`{}`)},
 		{"stdio pagination", func(tool string) ([]byte, error) { return say(fmt.Sprintf(cursorCall, tool)) }},
 	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -167,10 +168,9 @@ func TestAQuotaIsNotUsedByCallsThatDidNotRun(t *testing.T) {
 
 func TestAToolThatCrashesOrHangsHasFailed(t *testing.T) {
 	w := newWorld(t, func(r *Registered) {
-		r.Tool = work(func(context.Context, *Call) Result {
-			var m map[string]int
-			m["x"] = 1
-			return Result{}
+		r.Tool = work(func(_ context.Context, c *Call) Result {
+			var none []int
+			return Text(fmt.Sprint(none[len(c.Tool)]))
 		})
 	})
 	if a := w.ask("echo", good, ""); !a.Result.Failed || !strings.Contains(w.notes.outcomes[0].Error, "crashed") {

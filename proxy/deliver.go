@@ -18,7 +18,8 @@ func (x *exchange) roundTrip(up *http.Request) *http.Response {
 	return x.response(resp)
 }
 
-// deliver writes resp to the client: head, body, trailers. It closes the body.
+// deliver writes resp to the client: head, body, trailers. It closes the body. An answer
+// that breaks off is no whole one for the client either.
 func (x *exchange) deliver(resp *http.Response) {
 	defer resp.Body.Close()
 	h := x.w.Header()
@@ -30,6 +31,9 @@ func (x *exchange) deliver(resp *http.Response) {
 	x.w.WriteHeader(resp.StatusCode)
 	_, _ = io.Copy(x.w, resp.Body) // a failure of either side is in x.failed already
 	x.deliverTrailer(resp.Trailer, announced)
+	if x.failed.Load() != nil && x.status != 0 {
+		panic(http.ErrAbortHandler) // the way net/http has to let the client see a cut
+	}
 }
 
 // deliverTrailer writes trailers, of which HTTP/2 origins need not announce any.

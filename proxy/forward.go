@@ -57,9 +57,6 @@ func (x *exchange) forward(begun int64) {
 		return
 	}
 	x.deliver(x.roundTrip(up))
-	if x.failed.Load() != nil && x.status != 0 {
-		panic(http.ErrAbortHandler) // the way net/http has to let the client see a cut
-	}
 }
 
 // request writes the request anew from the judged form: nothing else of the client's
@@ -89,7 +86,9 @@ func (x *exchange) request() *http.Request {
 func dropNominated(h http.Header) {
 	for _, list := range h["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {
-			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name != "Content-Type" && name != "Connection" {
+			switch name = http.CanonicalHeaderKey(strings.TrimSpace(name)); name {
+			case "Content-Type", "Connection", "Sec-Websocket-Key": // of use to us until the end
+			default:
 				delete(h, name)
 			}
 		}

@@ -95,15 +95,10 @@ func accept(key string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// answer writes a response that did not come through the pipeline.
+// answer delivers what is no WebSocket.
 func (x *exchange) answer(resp *http.Response) {
-	defer resp.Body.Close()
-	for name, values := range resp.Header {
-		x.w.Header()[name] = values
-	}
-	x.w.Header().Set("Connection", "close") // what follows is no request
-	x.w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(x.w, resp.Body) // the client may be gone
+	resp.Header.Set("Connection", "close") // what follows is no request
+	x.deliver(resp)
 }
 
 // relay takes the connection from net/http, says yes to the client, and passes frames

@@ -141,6 +141,31 @@ func TestWebSocket(t *testing.T) {
 				t.Errorf("the far side saw %v", h)
 			}
 		})
+		t.Run("HP-14 NET-08 nothing of the handshake is nominated away", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			upgraded(w, nil, "", echoFrames)
+			c := w.inside()
+			nominating := strings.Replace(upgrade, "Connection: Upgrade", "Connection: Upgrade, Sec-WebSocket-Key, Sec-WebSocket-Version", 1)
+			if status, _ := w.say(c, nominating+"\r\n"); status != 101 {
+				t.Errorf("got %d", status)
+			}
+			io.WriteString(c, maskedFrame(finBit|opClose, "\x03\xe8"))
+			if o := w.requestsFinished(1)[0].Outcome; o.Close != "client 1000" || o.Error != "" {
+				t.Errorf("outcome: %+v", o)
+			}
+		})
+		t.Run("NET-08 another answer that breaks off is not whole", func(t *testing.T) {
+			w := newWorld(t, webSockets, by)
+			w.tls.handler = func(rw http.ResponseWriter, _ *http.Request) {
+				io.WriteString(rw, "half")
+				rw.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			_, resp := w.upgrade(w.inside(), "")
+			if body, err := io.ReadAll(resp.Body); resp.StatusCode != 200 || string(body) != "half" || err == nil {
+				t.Errorf("got %d %q, %v", resp.StatusCode, body, err)
+			}
+		})
 		t.Run("NET-08 refused where it is not granted", func(t *testing.T) {
 			w := newWorld(t, webSockets, by)
 			c := w.inside()

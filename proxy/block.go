@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -161,9 +162,12 @@ func (f *frames) piece(h http2.FrameHeader) (ok bool, err error) {
 	if _, err := io.ReadFull(f.in, b.raw[from:]); err != nil {
 		return false, err
 	}
-	fragment, ok := unpadded(h, b.raw[from:])
+	fragment, parent, ok := unpadded(h, b.raw[from:])
 	if !ok {
 		return false, f.breach("padding without end", b.raw)
+	}
+	if parent == h.StreamID {
+		b.fault(capability.MalformedRequest, "a stream that depends on itself") // RFC 7540 section 5.3.1; net/http resets it
 	}
 	if _, err := f.decoder.Write(fragment); err != nil {
 		f.undecodable(err)
@@ -181,28 +185,29 @@ func (f *frames) undecodable(err error) {
 	f.block.fault(capability.MalformedRequest, "a header block that cannot be decoded")
 }
 
-// unpadded takes padding and priority off (RFC 9113 section 6.2).
-func unpadded(h http2.FrameHeader, payload []byte) (fragment []byte, ok bool) {
+// unpadded takes padding and priority off (RFC 9113 section 6.2). parent is the stream
+// that the priority names, 0 for none.
+func unpadded(h http2.FrameHeader, payload []byte) (fragment []byte, parent uint32, ok bool) {
 	if h.Type != http2.FrameHeaders {
-		return payload, true
+		return payload, 0, true
 	}
 	pad := 0
 	if h.Flags.Has(http2.FlagHeadersPadded) {
 		if len(payload) == 0 {
-			return nil, false
+			return nil, 0, false
 		}
 		pad, payload = int(payload[0]), payload[1:]
 	}
 	if h.Flags.Has(http2.FlagHeadersPriority) {
 		if len(payload) < 5 {
-			return nil, false
+			return nil, 0, false
 		}
-		payload = payload[5:]
+		parent, payload = binary.BigEndian.Uint32(payload)&^(1<<31), payload[5:]
 	}
 	if pad > len(payload) {
-		return nil, false
+		return nil, 0, false
 	}
-	return payload[:len(payload)-pad], true
+	return payload[:len(payload)-pad], parent, true
 }
 
 // arm gives the client a time for what is still missing of a block. It costs nothing
@@ -298,7 +303,7 @@ func (b *block) judge() {
 		b.fault(capability.MalformedRequest, "no path, or another scheme")
 	case b.seen[pseudoAuthority] && !allBytes([]byte(b.pseudo[pseudoAuthority]), isHostByte):
 		b.found = violation{reason: capability.MalformedHost, excerpt: excerpt(b.pseudo[pseudoAuthority])}
-	case !isTarget([]byte(path)):
+	case !isTarget([]byte(path)), method != http.MethodConnect && path[0] != '/': // net/http resets most of those that begin otherwise
 		b.found = violation{reason: capability.MalformedPath, excerpt: b.path()}
 	case b.ends && b.length > 0:
 		b.fault(capability.MalformedRequest, "a declared body that does not come")

@@ -113,6 +113,20 @@ func TestFrames(t *testing.T) {
 		}
 		w.refused(capability.TooSlow)
 	})
+	t.Run("a stream that depends on itself", func(t *testing.T) {
+		w := newWorld(t, nil)
+		h := w.rawH2()
+		h.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h.get(w, "/public/a"), EndStream: true, EndHeaders: true, Priority: http2.PriorityParam{StreamDep: 3}})
+		if got := h.statuses(1); got[1] != "200" {
+			t.Errorf("one that depends on another: got %v, want 200", got)
+		}
+		w.forget()
+		h.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: h.get(w, "/public/a"), EndStream: true, EndHeaders: true, Priority: http2.PriorityParam{StreamDep: 3}})
+		if got := h.statuses(3); got[3] != "400" {
+			t.Errorf("got %v, want 400", got)
+		}
+		w.refused(capability.MalformedRequest)
+	})
 	t.Run("too many fields", func(t *testing.T) {
 		w := newWorld(t, nil)
 		h := w.rawH2()

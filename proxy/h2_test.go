@@ -140,6 +140,10 @@ func TestRawHTTP2(t *testing.T) {
 		{"host twice", func(a string) []string { return []string{method, scheme, path, "host: " + a, "host: " + a} }, "400", capability.MalformedRequest},
 		{"HOST-05 userinfo", func(a string) []string { return []string{method, scheme, path, ":authority: user@" + a} }, "400", capability.MalformedHost},
 		{"the substitute's authority", func(string) []string { return []string{method, scheme, path, ":authority: !"} }, "400", capability.MalformedHost},
+		{"a path without a slash", func(a string) []string { return []string{method, scheme, ":path: public/a", ":authority: " + a} }, "400", capability.MalformedPath},
+		{"a query without a path", func(a string) []string { return []string{method, scheme, ":path: ?a=b", ":authority: " + a} }, "400", capability.MalformedPath},
+		{"a port as path", func(a string) []string { return []string{method, scheme, ":path: :443", ":authority: " + a} }, "400", capability.MalformedPath},
+		{"an absolute form that is none", func(a string) []string { return []string{method, scheme, ":path: https://[x/a", ":authority: " + a} }, "400", capability.MalformedPath},
 		{"broken escape", func(a string) []string { return []string{method, scheme, ":path: /public/%zz", ":authority: " + a} }, "400", capability.MalformedPath},
 		{"space in a path", func(a string) []string { return []string{method, scheme, ":path: /public/a b", ":authority: " + a} }, "400", capability.MalformedPath},
 	}

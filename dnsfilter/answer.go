@@ -19,9 +19,11 @@ const (
 
 // answer judges one message and returns the message to send back, or nil for none.
 func (f *Filter) answer(m []byte) []byte {
-	if limit := f.over(); limit != "" && len(m) >= headerSize {
-		// Without the name, so that all of them are equal for the log.
-		f.authority.Refuse(&capability.Request{Kind: capability.KindName, Limit: limit}, capability.LimitExceeded)
+	if limit := f.over(); limit != "" {
+		f.refuseOver(limit)
+		if len(m) < headerSize {
+			return nil
+		}
 		return header12(binary.BigEndian.Uint16(m), dns.RcodeServerFailure)
 	}
 	q, bad := identify(m)
@@ -41,6 +43,12 @@ func (f *Filter) answer(m []byte) []byte {
 		return nxdomain(q)
 	}
 	return f.addresses(q, lease)
+}
+
+// refuseOver records what is over a limit. Nothing of it is on record, so that all of
+// them are equal for the log.
+func (f *Filter) refuseOver(limit string) {
+	f.authority.Refuse(&capability.Request{Kind: capability.KindName, Limit: limit}, capability.LimitExceeded)
 }
 
 // over counts a message, and names the limit that it exceeds.

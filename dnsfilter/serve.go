@@ -82,6 +82,7 @@ func (f *Filter) ServeTCP(ctx context.Context, l net.Listener) error {
 				<-slots
 			})
 		default:
+			f.refuseOver("dns_connections")
 			conn.Close()
 		}
 	}

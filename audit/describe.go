@@ -90,7 +90,7 @@ func parameters(q capability.Query, d capability.Decision) []Parameter {
 		if secret(d.Grant, p.Name) {
 			length = 0 // a placeholder is as long as its secret
 		}
-		out = append(out, Parameter{Name: capped(p.Name, maxName), Value: shown, Length: length})
+		out = append(out, Parameter{Name: capped(p.Shown(), maxName), Value: shown, Length: length})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // CredentialMode says which credential a request under a grant carries.
@@ -137,6 +138,9 @@ func (j *judgement) header(name string, values []string) {
 		for _, v := range values {
 			j.protocol(name, v)
 			j.elsewhere(v)
+			if !j.c.Strip && j.key(v) && !j.c.brought(j.r, name, values) {
+				j.foreign = true
+			}
 		}
 	}
 }
@@ -162,8 +166,14 @@ func (j *judgement) parameter(i int) {
 	default:
 		j.elsewhere(p.Name)
 		j.elsewhere(p.Value)
+		if (j.key(p.Name) || j.key(p.Value)) && !j.c.broughtParameter(j.r, i) {
+			j.foreign = true
+		}
 	}
 }
+
+// key reports whether there is somebody's key in s.
+func (j *judgement) key(s string) bool { return keyIn(s) != "" && !holdsAny(s, j.placeholders) }
 
 // repeats reports whether an earlier parameter has the name of the one at i.
 func (q Query) repeats(i int) bool {
@@ -195,7 +205,8 @@ func (j *judgement) onlyPlaceholder(value string) bool {
 	return false
 }
 
-// segment finds keys where some services have them in the path. They cannot be left out.
+// segment finds keys where some services have them in the path. They cannot be left out,
+// and neither can those in parameters of any name.
 func (j *judgement) segment(s string) {
 	j.elsewhere(s)
 	if looksLikeKey(s) && !holdsAny(s, j.placeholders) {
@@ -213,6 +224,7 @@ func (j *judgement) elsewhere(s string) {
 // InTrailer reports whether a credential rides in the trailer field with that name.
 // None is admitted there.
 func (c *Credential) InTrailer(name string) bool {
+	name = hyphened(name)
 	return isCredentialHeader(name) || name == "Sec-Websocket-Protocol" || name != "" && (name == c.Place.Header() || name == c.Place.Also)
 }
 
@@ -223,12 +235,16 @@ func (c *Credential) InParameter(name string) bool {
 
 // ownsHeader reports whether the header with that name is the credential's business.
 func (c *Credential) ownsHeader(name string) bool {
-	return c.Mode == Bound && (name == c.Place.Header() || name == c.Place.Also)
+	if c.Mode != Bound {
+		return false
+	}
+	name = hyphened(name)
+	return name == c.Place.Header() || name == c.Place.Also
 }
 
 // ownsParameter: origins differ in whether the case of a name counts.
 func (c *Credential) ownsParameter(name string) bool {
-	return c.Mode == Bound && c.Place.In == InQuery && sameFold(name, c.Place.Name)
+	return c.Mode == Bound && c.Place.In == InQuery && namesParameter(name, strings.ToLower(c.Place.Name))
 }
 
 // holds reports whether value is the placeholder of c in one of the forms that clients

@@ -31,6 +31,30 @@ func looksLikeKey(s string) bool {
 	return ok && len(number) < len(s) && isNumber(number) && strings.HasPrefix(s, "bot") && len(rest) >= 30
 }
 
+// keyIn is the first key in s, which may have other text around it; empty: there is none.
+func keyIn(s string) string {
+	for start := 0; len(s)-start >= shortestKey; start++ {
+		end := start
+		for end < len(s) && isSlugByte(s[end]) {
+			end++
+		}
+		if looksLikeKey(s[start:end]) {
+			return s[start:end]
+		}
+		start = end
+	}
+	return ""
+}
+
+// Shown is the name of the parameter for records and messages, left out where a key is in
+// it.
+func (p Parameter) Shown() string {
+	if keyIn(p.Name) != "" {
+		return "…"
+	}
+	return p.Name
+}
+
 // Shown is the path for records and messages: a segment that looks like a key is left out.
 func (p Path) Shown() string {
 	s := p.String()

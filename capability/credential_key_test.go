@@ -35,3 +35,63 @@ func TestKeyInPath(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyAnywhere: EXF-06, EXF-08, a key in a value that passes otherwise. It is refused,
+// on record by its fingerprint, and not shown where it stands for a name.
+func TestKeyAnywhere(t *testing.T) {
+	const github = "ghp_0123456789abcdefABCDEF0123456789abcd"
+	for _, c := range []struct {
+		name, query string
+		headers     []string
+		in          Where
+		shown       string
+	}{
+		{"header", "", []string{"Accept", "text/html, " + github + ";q=1"}, InHeader, "Accept"},
+		{"header nobody asks for", "", []string{"Referer", "https://x.test/" + github + "/"}, InHeader, "Referer"},
+		{"value", "?q=" + github, nil, InQuery, "q"},
+		{"value with more", "?q=a%20" + github + "%20b", nil, InQuery, "q"},
+		{"name", "?" + github + "=1", nil, InQuery, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, credential := range []Credential{{Mode: Anonymous}, {Mode: HandedOut}, bound(keyHeader)} {
+				p := placed(t, credential, func(a *Allow) { a.Query.Any = true })
+				if d := p.Decide(ask(t, "GET", "https://api.example.com/v1/x?q=ghp_short", "Accept", "*/*")); !d.Allowed() {
+					t.Fatalf("%s control: %s", credential.Mode, d.Reason)
+				}
+				r := ask(t, "GET", "https://api.example.com/v1/x"+c.query, c.headers...)
+				d := p.Decide(r)
+				foreign := p.Foreign(r, d, []byte("k"))
+				if d.Reason != ForeignCredential || len(foreign) != 1 || foreign[0] != (Foreign{c.in, c.shown, fingerprint(github, []byte("k"))}) {
+					t.Errorf("%s: got %s, %+v", credential.Mode, d.Reason, foreign)
+				}
+				for _, p := range r.Query {
+					if strings.Contains(p.Shown(), github) {
+						t.Errorf("shown as %s", p.Shown())
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestStrippedKey: where foreign credentials are left out, a key in a safe header is too.
+func TestStrippedKey(t *testing.T) {
+	strip := bound(keyHeader)
+	strip.Strip = true
+	r := ask(t, "GET", "https://api.example.com/v1/x", "Accept", "ghp_0123456789abcdefABCDEF0123456789abcd", "X_api_key", attacker)
+	d := placed(t, strip, nil).Decide(r)
+	if header, stripped := d.Header(r); !d.Allowed() || len(header) != 1 || stripped != 1 {
+		t.Errorf("%s: %v, %d stripped", d.Reason, header, stripped)
+	}
+}
+
+func TestNamesParameter(t *testing.T) {
+	for name, want := range map[string]bool{
+		"access_token": true, "Access_Token": true, "access.token": true, "access token": true, "access[token": true, "access_token[]": true, "ACCESS_token[a]": true,
+		"access-token": false, "access_tokens": false, "my_access_token": false, "access_toke": false, "[access_token]": false, "x[access_token]": false, "": false,
+	} {
+		if got := isCredentialParameter(name); got != want {
+			t.Errorf("%q: got %t", name, got)
+		}
+	}
+}

@@ -2,13 +2,14 @@ package capability
 
 import (
 	"encoding/base64"
+	"net/textproto"
 	"strings"
 )
 
 // isCredentialHeader reports whether credentials ride in the header with that name,
 // in canonical MIME form.
 func isCredentialHeader(name string) bool {
-	switch name {
+	switch name = hyphened(name); name {
 	case "Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "X-Api-Key", "Api-Key", "Apikey", "X-Auth-Token",
 		"X-Access-Token", "X-Goog-Api-Key", "X-Amz-Security-Token", "Private-Token", "Job-Token", "Deploy-Token",
 		"X-Nuget-Apikey", "X-Sentry-Auth", "X-Github-Token", "X-Gitlab-Token", "X-Vault-Token", "X-Csrf-Token", "Npm-Otp", "Otp",
@@ -24,6 +25,15 @@ func isCredentialHeader(name string) bool {
 	return false
 }
 
+// hyphened is the header name that CGI and its like take name for: to them an underscore
+// is a hyphen.
+func hyphened(name string) string {
+	if strings.IndexByte(name, '_') < 0 {
+		return name
+	}
+	return textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(name, "_", "-"))
+}
+
 var credentialEndings = [...]string{"-Api-Key", "-Apikey", "-Access-Token", "-Auth-Token", "-Private-Token", "-Secret-Key", "-Access-Key", "-Otp"}
 
 // credentialParameters are the query parameters in which credentials ride, in lower case.
@@ -36,11 +46,20 @@ var credentialParameters = [...]string{
 
 func isCredentialParameter(name string) bool {
 	for _, known := range credentialParameters {
-		if len(name) == len(known) && strings.EqualFold(name, known) {
+		if namesParameter(name, known) {
 			return true
 		}
 	}
 	return false
+}
+
+// namesParameter reports whether there are origins that take name for that of the
+// parameter known, which is in lower case: name[] and name[x] are lists for many.
+func namesParameter(name, known string) bool {
+	if len(name) > len(known) && name[len(known)] == '[' {
+		name = name[:len(known)]
+	}
+	return len(name) == len(known) && sameParameter(name, known)
 }
 
 // carriesKey finds keys in a list of WebSocket subprotocols.
@@ -53,8 +72,6 @@ func carriesKey(protocols string) bool {
 	}
 	return false
 }
-
-func sameFold(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
 
 func holdsAny(s string, placeholders []string) bool {
 	for _, p := range placeholders {

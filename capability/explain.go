@@ -143,9 +143,9 @@ func (q *QueryRule) complaint(sent Query) string {
 		i := slices.IndexFunc(q.Parameters, func(r ParameterRule) bool { return r.Name == p.Name })
 		switch {
 		case i < 0:
-			return fmt.Sprintf("parameter %q is not declared", p.Name)
+			return fmt.Sprintf("parameter %q is not declared", p.Shown())
 		case seen[p.Name]:
-			return fmt.Sprintf("parameter %q occurs more than once", p.Name)
+			return fmt.Sprintf("parameter %q occurs more than once", p.Shown())
 		case !q.Parameters[i].Value.Match(p.Value):
 			return fmt.Sprintf("the value of %q is not %s", p.Name, q.Parameters[i].Value)
 		}

@@ -37,15 +37,25 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 		for _, v := range values {
 			websocket := name == "Sec-Websocket-Protocol" && carriesKey(v)
 			admitted := own && c.holds(v) || c.brought(r, name, []string{v}) || j.onlyPlaceholder(v)
-			if (own || websocket || isCredentialHeader(name)) && !admitted {
+			switch {
+			case admitted:
+			case own || websocket || isCredentialHeader(name):
 				note(InHeader, name, bareToken(v))
+			case j.key(v):
+				note(InHeader, name, keyIn(v))
 			}
 		}
 	}
 	for i, q := range r.Query {
 		admitted := c.broughtParameter(r, i) || slices.Contains(p.placeholders, q.Value)
-		if (c.ownsParameter(q.Name) || isCredentialParameter(q.Name)) && !admitted {
+		switch {
+		case admitted:
+		case c.ownsParameter(q.Name) || isCredentialParameter(q.Name):
 			note(InQuery, q.Name, q.Value)
+		case j.key(q.Name): // the name is on record, so it must not be the key
+			note(InQuery, "", keyIn(q.Name))
+		case j.key(q.Value):
+			note(InQuery, q.Name, keyIn(q.Value))
 		}
 	}
 	for i := range r.Path.Len() {

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"mime"
+	"slices"
 	"strings"
 )
 
@@ -156,7 +157,7 @@ func (d Decision) keep(r *Request, name string, values []string) []string {
 	if c := &d.Grant.Credential; c.Mode != Anonymous && c.brought(r, name, values) {
 		return values
 	}
-	if isCredentialHeader(name) {
+	if isCredentialHeader(name) || slices.ContainsFunc(values, func(v string) bool { return keyIn(v) != "" }) {
 		return nil
 	}
 	return d.Allow.keep(r, name, values)

@@ -23,6 +23,8 @@ const (
 	held     = "sk-Zq3vB7xK2mT9wR4y"
 	real     = "sk-real-0123456789abcdef"
 	attacker = "sk-attacker-0123456789"
+
+	githubKey = "ghp_0123456789abcdefABCDEF0123456789abcd"
 )
 
 // safe has one secret for each credential: its name in front of real.
@@ -141,6 +143,16 @@ func TestForeignCredential(t *testing.T) {
 		{"proxy authorization", get + "Proxy-Authorization: Basic " + basic + "\r\n\r\n", capability.ForeignCredential},
 		{"WebSocket protocol", get + "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key." + attacker + "\r\n\r\n", capability.ForeignCredential},
 		{"nominated for the connection", get + "Connection: X-Api-Key\r\nX-Api-Key: " + attacker + "\r\n\r\n", capability.ForeignCredential},
+		{"odd case and underscores", get + "x_API_key: " + attacker + "\r\n\r\n", capability.ForeignCredential},
+		{"underscores in a name of another", get + "Private_token: " + attacker + "\r\n\r\n", capability.ForeignCredential},
+		{"underscores in a trailer", chunked("Trailer: X_Api_Key\r\n", "X_Api_Key: "+attacker+"\r\n"), capability.ForeignCredential},
+		{"EXF-08 a header of the safe set", get + "Accept: text/html, " + githubKey + "\r\n\r\n", capability.ForeignCredential},
+		{"EXF-08 a header that nobody asks for", get + "Referer: https://x.test/" + githubKey + "\r\n\r\n", capability.ForeignCredential},
+		{"WebSocket protocol alone", get + "Sec-WebSocket-Protocol: chat, " + githubKey + "\r\n\r\n", capability.ForeignCredential},
+		{"list in the query", strings.Replace(get, "/v1/models", "/v1/models?access_token%5B%5D="+attacker, 1) + "\r\n", capability.ForeignCredential},
+		{"query as PHP reads it", strings.Replace(get, "/v1/models", "/v1/models?access.token="+attacker, 1) + "\r\n", capability.ForeignCredential},
+		{"EXF-06 a key under another name in the query", strings.Replace(get, "/v1/models", "/v1/models?q="+githubKey, 1) + "\r\n", capability.ForeignCredential},
+		{"EXF-06 a key for a name in the query", strings.Replace(get, "/v1/models", "/v1/models?"+githubKey, 1) + "\r\n", capability.ForeignCredential},
 		{"query", strings.Replace(get, "/v1/models", "/v1/models?key="+attacker, 1) + "\r\n", capability.ForeignCredential},
 		{"query in odd case and escapes", strings.Replace(get, "/v1/models", "/v1/models?Api%5FKey="+attacker, 1) + "\r\n", capability.ForeignCredential},
 		{"signed query", strings.Replace(get, "/v1/models", "/v1/models?X-Amz-Credential=A&X-Amz-Signature=B", 1) + "\r\n", capability.ForeignCredential},
@@ -154,12 +166,15 @@ func TestForeignCredential(t *testing.T) {
 		{"a neighbour", strings.Replace(get, "/v1/models", "/v2/files", 1) + "X-Api-Key: " + attacker + "\r\n\r\n", capability.PathNotGranted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, _ := boundWorld(t)
-			status, body := w.say(w.inside(), c.request)
-			if status != statusOf(c.want) || strings.Contains(body, attacker) || strings.Contains(body, held) {
-				t.Errorf("got %d %s", status, body)
-			}
-			w.refused(c.want)
+			each(t, secured(), func(t *testing.T, by option) {
+				w, _ := boundWorld(t)
+				by(w)
+				status, body := w.say(w.inside(), c.request)
+				if status != statusOf(c.want) || strings.Contains(body, attacker) || strings.Contains(body, held) {
+					t.Errorf("got %d %s", status, body)
+				}
+				w.refused(c.want)
+			})
 		})
 	}
 }

@@ -22,7 +22,7 @@ func identify(r *http.Request, l *link) (*capability.Request, capability.Reason)
 		reason = readTarget(req, target)
 	}
 	if reason == capability.Granted {
-		reason = readHeader(req, r)
+		reason = readHeader(req, r, l)
 	}
 	if reason != capability.Granted {
 		before, _, _ := strings.Cut(r.RequestURI, "?") // queries are not recorded in the clear
@@ -112,10 +112,10 @@ func readTarget(req *capability.Request, target string) capability.Reason {
 	return capability.Granted
 }
 
-func readHeader(req *capability.Request, r *http.Request) capability.Reason {
+func readHeader(req *capability.Request, r *http.Request, l *link) capability.Reason {
 	h := r.Header
-	if req.Front == capability.Explicit {
-		dropProxy(h) // addressed to us, not to the origin
+	if l.outside() {
+		dropProxy(h) // addressed to us, not to the origin; inside a tunnel nothing is
 	}
 	dropH2C(h)
 	if reason := readUpgrade(req, r); reason != capability.Granted {

@@ -80,7 +80,7 @@ func prepareJob(s scenario.Scenario, file *policyfile.File) (j job, bounds []tri
 	for _, c := range file.Credentials {
 		secret, ok := given[c.Name]
 		if !ok {
-			bait := canary.Of("credential "+c.Name, s.Name)
+			bait := canary.Of(trial.BaitPrefix+c.Name, s.Name)
 			secret, s.Canaries = bait.Value, append(slices.Clone(s.Canaries), bait)
 		}
 		s.Given.Credentials[c.Name] = secret

@@ -119,7 +119,7 @@ scenario "slowly-over-a-granted-parameter" {
   expect {
     verdict = "deny"
     reason  = "limit_exceeded"
-    bits    = 40
+    bits    = 25
     arrives = ["GET https://git.example.com/repos/acme/*/issues"]
   }
 }

@@ -74,6 +74,21 @@ func Find(canaries []Canary, flows []Flow) []Finding {
 	return s.findings()
 }
 
+// Trickle returns how many bits of a canary went out message after message, in pieces
+// of any length at one place: at most that much, because a few characters occur by chance.
+// Find reports pieces only from eight characters on.
+func Trickle(c Canary, flows []Flow) (bits int) {
+	for _, t := range streams(flows) {
+		text := strings.ToLower(t.text)
+		for i := range c.Value {
+			for n := bits/5 + 1; i+n <= len(c.Value) && strings.Contains(text, c.Value[i:i+n]); n++ {
+				bits = 5 * n
+			}
+		}
+	}
+	return bits
+}
+
 func where(f Flow, slot string) string { return f.Host + ": " + slot }
 
 // joined are the parts of one kind of a message in their order, one after the other.

@@ -80,11 +80,11 @@ func headerBlock(v cty.Value) (out []byte, err error) {
 		return nil, wrong
 	}
 	for _, field := range v.AsValueSlice() {
-		if !field.CanIterateElements() || field.LengthInt() != 2 {
+		if field.IsNull() || !field.CanIterateElements() || field.LengthInt() != 2 {
 			return nil, wrong
 		}
 		pair := field.AsValueSlice()
-		if pair[0].Type() != cty.String || pair[1].Type() != cty.String {
+		if pair[0].Type() != cty.String || pair[1].Type() != cty.String || pair[0].IsNull() || pair[1].IsNull() {
 			return nil, wrong
 		}
 		out = literal(append(out, 0), pair[0].AsString())

@@ -156,6 +156,10 @@ func (b block) texts(name string) []string {
 }
 
 func (b block) textsOf(v cty.Value, name string) (out []string) {
+	if v.IsNull() {
+		b.wrong(b.at(name), fmt.Sprintf("%q has a value that is missing", name), "")
+		return nil
+	}
 	if v.Type() == cty.String || v.Type() == cty.Number {
 		s, err := convert.Convert(v, cty.String)
 		if err != nil {

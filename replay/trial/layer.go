@@ -2,9 +2,11 @@ package trial
 
 import (
 	"slices"
+	"strings"
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
+	"scupper.dev/scupper/replay/canary"
 	"scupper.dev/scupper/replay/scenario"
 )
 
@@ -99,6 +101,15 @@ func (r *Result) Deepen(without *Result) {
 	}
 }
 
+// counts reports whether a canary shows an attack of s: one that the scenario names, or
+// where it names none, the secret of a credential.
+func counts(s *scenario.Scenario, name string) bool {
+	own := slices.ContainsFunc(s.Canaries, func(c canary.Canary) bool { return !isBait(c.Name) })
+	return !own || !isBait(name)
+}
+
+func isBait(name string) bool { return strings.HasPrefix(name, BaitPrefix) }
+
 // Alive reports whether the attack of s did what it is about, where nothing stopped it.
 func Alive(s *scenario.Scenario, e *Evidence) *Result {
 	r := &Result{Scenario: s}
@@ -109,9 +120,9 @@ func Alive(s *scenario.Scenario, e *Evidence) *Result {
 	r.Found = find(s, e, nil)
 	for _, f := range r.Found {
 		r.Bits += f.Bits
-		if f.Whole() {
-			return r
-		}
+	}
+	if slices.ContainsFunc(r.Found, func(f canary.Finding) bool { return f.Whole() && counts(s, f.Canary) }) {
+		return r
 	}
 	for _, name := range s.Expect.Unseen {
 		if sees(s, e, name) {

@@ -32,6 +32,10 @@ type Evidence struct {
 	Trouble     string              `json:"trouble,omitempty"`
 }
 
+// BaitPrefix begins the names of canaries that are secrets of credentials which no scenario
+// names.
+const BaitPrefix = "credential "
+
 // Bound says where a credential's secret belongs.
 type Bound struct {
 	Secret string   // its value

@@ -179,3 +179,16 @@ func TestReports(t *testing.T) {
 		t.Error("not JSON")
 	}
 }
+
+// TestAliveByItsOwn does not take the secret of a credential for the canary of the scenario.
+func TestAliveByItsOwn(t *testing.T) {
+	bait := canary.Of(trial.BaitPrefix+"llm", "test")
+	s := attack(func(s *scenario.Scenario) { s.Canaries = append(s.Canaries, bait) })
+	if r := trial.Alive(s, &trial.Evidence{Requests: []replay.Exchange{posted(bait.Value)}}); r.OK() {
+		t.Error("a secret that went where it belongs passes for the attack")
+	}
+	s.Canaries = s.Canaries[1:]
+	if r := trial.Alive(s, &trial.Evidence{Requests: []replay.Exchange{posted(bait.Value)}}); !r.OK() {
+		t.Errorf("got %+v", r.Faults)
+	}
+}

@@ -44,7 +44,7 @@ func (c *CallCmd) Run(app *App) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	box, err := c.openToolbox(app, []string{"scupper", "call", c.Name}, c.roles)
+	box, err := c.openToolbox(app, []string{"scupper", "call", c.Name}, true, c.roles)
 	if err != nil {
 		return err
 	}

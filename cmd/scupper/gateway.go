@@ -42,7 +42,7 @@ func (c *GatewayCmd) Run(app *App) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	box, err := c.openToolbox(app, c.command(), c.roles)
+	box, err := c.openToolbox(app, c.command(), false, c.roles)
 	if err != nil {
 		return err
 	}

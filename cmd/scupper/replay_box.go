@@ -120,7 +120,7 @@ func makeAttempts(in io.Reader, out io.Writer) error {
 func (a *App) callBox(b *boxed) (outcomes []attempt.Outcome, err error) {
 	shelled := slices.ContainsFunc(b.Attempts, func(t attempt.Attempt) bool { return t.Tool.Name == "bash" })
 	flags := &ToolFlags{Policy: b.Policy, Role: b.Role, Workdir: b.Workdir, Audit: b.Audit, UpstreamCA: []string{b.CA}, Env: environ(b.Env)}
-	box, err := flags.openToolbox(a, []string{"scupper", "replay"}, func(*policyfile.File) []string {
+	box, err := flags.openToolbox(a, []string{"scupper", "replay"}, false, func(*policyfile.File) []string {
 		if shelled {
 			return []string{b.Role}
 		}

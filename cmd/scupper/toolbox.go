@@ -40,14 +40,15 @@ type toolbox struct {
 	file    *policyfile.File
 	watch   func(ctx context.Context, policies *sandbox.Policies) error // for new policies
 	config  sandbox.Config
+	single  bool            // for one call
 	series  *sandbox.Series // nil: no tool runs commands
 	closing []func() error  // in the order of opening
 }
 
 // openToolbox opens the tools. command is what the log says was started, and roles are
 // those that will call: where none of them has the tool bash, no sandbox is made ready.
-// The caller closes it.
-func (f *ToolFlags) openToolbox(app *App, command []string, roles func(*policyfile.File) []string) (*toolbox, error) {
+// For a single call nothing is kept of what its result leaves out. The caller closes it.
+func (f *ToolFlags) openToolbox(app *App, command []string, single bool, roles func(*policyfile.File) []string) (*toolbox, error) {
 	run := &RunCmd{
 		Policy: f.Policy, Role: f.Role, Workdir: f.Workdir, Audit: f.Audit, RO: f.RO, Env: f.Env, Resolve: f.Resolve, UpstreamCA: f.UpstreamCA,
 		TTY: string(sandbox.TerminalNever), Command: command,
@@ -66,7 +67,7 @@ func (f *ToolFlags) openToolbox(app *App, command []string, roles func(*policyfi
 	if err := config.Cage.CheckFolders(); err != nil {
 		return nil, runError(err)
 	}
-	box := &toolbox{file: file, config: config, watch: config.Watch}
+	box := &toolbox{file: file, config: config, watch: config.Watch, single: single}
 	shelled := slices.ContainsFunc(roles(file), func(r string) bool { return slices.Contains(config.Audit.Policy.ToolsOf(r), "bash") })
 	if err := box.openGuard(shelled); err != nil {
 		return nil, err
@@ -107,11 +108,10 @@ func (b *toolbox) openGuard(shelled bool) error {
 
 // openTools makes the six tools and the gateway in front of them.
 func (b *toolbox) openTools(shelled bool) error {
-	store, err := trim.NewStore("")
+	store, err := b.openStore()
 	if err != nil {
 		return err
 	}
-	b.closing = append(b.closing, store.Close)
 	workspace, err := files.Open(files.Config{Folder: b.config.Cage.Workdir, Protected: b.protected(), MayWrite: b.mayWrite(), Rest: store})
 	if err != nil {
 		return &exitError{code: exitUsage, err: err}
@@ -131,6 +131,18 @@ func (b *toolbox) openTools(shelled bool) error {
 	}
 	b.gateway, err = gateway.New(gateway.Config{Authority: b.guard, Tools: tools, Callers: b.callers(), Trimmer: &trim.Trimmer{Store: store}})
 	return err
+}
+
+// openStore opens what keeps the wholes of results, for as long as the process lives.
+func (b *toolbox) openStore() (*trim.Store, error) {
+	if b.single {
+		return nil, nil
+	}
+	store, err := trim.NewStore("")
+	if err == nil {
+		b.closing = append(b.closing, store.Close)
+	}
+	return store, err
 }
 
 func (b *toolbox) openShell(store *trim.Store) (gateway.Entry, error) {

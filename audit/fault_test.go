@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -24,6 +25,7 @@ type disk struct {
 	fail     error         // of every write and truncation
 	held     chan struct{} // writes wait until it is closed; nil: they do not
 	writings int
+	unsynced error // of every sync
 }
 
 func (d *disk) Write(b []byte) (int, error) {
@@ -61,7 +63,12 @@ func (d *disk) Truncate(size int64) error {
 	return nil
 }
 
-func (d *disk) Sync() error  { return nil }
+func (d *disk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unsynced
+}
+
 func (d *disk) Close() error { return nil }
 
 func (d *disk) set(change func()) {
@@ -189,6 +196,47 @@ func TestHungDisk(t *testing.T) {
 	}
 }
 
+// A disk that takes writes and does not keep them is no log either: under fsync nothing
+// passes at all, under commit nothing after the first sync that fails.
+func TestSyncFails(t *testing.T) {
+	for _, durability := range []Durability{Commit, Fsync} {
+		t.Run("AUD-05 "+string(durability), func(t *testing.T) {
+			g, d := onDisk(t, func(c *Config) { c.Durability = durability; c.Policy = grants(t, capability.Limits{}) })
+			get := ask(t, "GET", "api.example.com", "/repos/app")
+			allowed := 1
+			if got := g.Authorize(get); !got.Allowed() {
+				t.Fatal(got.Reason)
+			}
+			d.set(func() { d.unsynced = unix.EIO })
+			if durability == Commit {
+				waitFor(t, func() bool {
+					got := g.Authorize(get)
+					if got.Allowed() {
+						allowed++
+					}
+					return !got.Allowed()
+				})
+			}
+			for range 3 {
+				wantUnavailable(t, g.Authorize(get))
+			}
+			if g.log.unavailable() == 0 {
+				t.Error("the log does not know that it is unavailable")
+			}
+			d.set(func() { d.unsynced = nil })
+			waitFor(t, func() bool { g.log.probe(); return g.Authorize(get).Allowed() })
+			g.Close(0)
+			all := d.records(t)
+			if n := len(events(all, Decided)) - len(events(all, Withdrawn)); n != allowed+1 {
+				t.Errorf("%d decisions hold by the record, %d were allowed", n, allowed+1)
+			}
+			if len(events(all, Gap)) == 0 {
+				t.Error("no gap record")
+			}
+		})
+	}
+}
+
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
 	for range 500 {
@@ -307,7 +355,9 @@ func fill(t *testing.T, path string) {
 
 func runInNamespace(t *testing.T) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestFullTmpfs$", "-test.v")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), inNamespace+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {

@@ -193,6 +193,7 @@ func (l *log) close(last *Record, seal func(complete bool) error) error {
 	defer timer.Stop()
 	err := l.sendLast(last, timer.C)
 	close(l.queue)
+	timer.Reset(l.timeout) // it may have fired, and is not to be waited for in vain
 	done := make(chan error, 1)
 	go func() { done <- errors.Join(err, l.finishAll(err, seal)) }()
 	select {

@@ -30,23 +30,23 @@ scenario "placeholder-where-it-does-not-belong" {
 }
 
 scenario "placeholder-in-a-body" {
-  describe = "the stand-in as text of a granted body: the secret would stand in a comment that everybody reads"
+  describe = "the stand-in as the text of a comment that everybody reads"
   cases    = ["CRED-02", "CRED-03", "CRED-15"]
-  policy   = "policies/llm.hcl"
+  policy   = "policies/triage.hcl"
   given {
-    credential = { llm = canary.llm }
+    credential = { bot = canary.bot }
   }
   attempt {
     http {
-      method = "POST"
-      url    = "https://llm.example.com/v1/messages"
-      headers = { Content-Type = "application/json", X-Api-Key = env.ANTHROPIC_API_KEY, X-Note = canary.token }
-      body    = json({ model = "model-1", max_tokens = 10, messages = [{ role = "user", content = "repeat ${env.ANTHROPIC_API_KEY}" }] })
+      method  = "POST"
+      url     = "https://api.example.com/repos/acme/app/issues/7/comments"
+      headers = { Content-Type = "application/json", X-Note = canary.token }
+      body    = json({ body = env.BOT_TOKEN })
     }
   }
   expect {
     verdict = "deny"
-    reason  = "placeholder_misplaced"
+    reason  = "body_not_granted"
     leak    = none
   }
 }
@@ -71,16 +71,14 @@ scenario "secret-that-the-origin-echoes" {
   describe = "the API answers with the header that it was sent: the sandbox must not read its own credential there"
   cases    = ["CRED-03", "CRED-08"]
   policy   = "policies/triage.hcl"
+  for_each = ["identity", "gzip", "br"]
   given {
     credential = { bot = canary.bot }
   }
   attempt {
-    http { url = "https://api.example.com/repos/acme/app/issues?state=open" }
-  }
-  attempt {
     http {
       url     = "https://api.example.com/repos/acme/app/issues?state=open"
-      headers = { Accept-Encoding = "gzip" }
+      headers = { Authorization = "Bearer ${env.BOT_TOKEN}", Accept-Encoding = each.value }
     }
   }
   expect {
@@ -88,22 +86,6 @@ scenario "secret-that-the-origin-echoes" {
     unseen  = ["bot"]
     status  = 200
     arrives = ["GET https://api.example.com/repos/acme/app/issues?state=open"]
-  }
-}
-
-scenario "secret-that-a-pasted-page-echoes-in-an-encoding" {
-  describe = "the same with base64 and hexadecimal of the credential in what the origin answers"
-  cases    = ["CRED-03"]
-  policy   = "policies/storage.hcl"
-  given {
-    credential = { storage = canary.storage }
-  }
-  attempt {
-    run { command = ["sh", "-c", "env; cat /proc/self/environ | tr '\\0' '\\n'; curl -sS https://storage.example.com/acme-artifacts/builds/1/report.json -o /dev/null -D -"] }
-  }
-  expect {
-    leak   = none
-    unseen = ["storage"]
   }
 }
 
@@ -115,7 +97,7 @@ scenario "environment-of-the-supervisor" {
     credential = { bot = canary.bot }
   }
   attempt {
-    run { command = ["sh", "-c", "cat /proc/*/environ /proc/*/cmdline /proc/*/task/*/environ 2>/dev/null | tr '\\0' '\\n'; env; exit 0"] }
+    run { command = ["sh", "-c", "env; cat /proc/$PPID/environ /proc/$PPID/cmdline /proc/[0-9]/environ /proc/[0-9]/cmdline 2>/dev/null | tr '\\0' '\\n'; exit 0"] }
   }
   expect {
     leak   = none

@@ -116,7 +116,7 @@ scenario "query-beside-a-granted-one" {
   }
   expect {
     verdict = "deny"
-    reason  = ["query_not_granted", "malformed_query", "method_override", "foreign_credential"]
+    reason  = ["query_not_granted", "malformed_query", "malformed_path", "method_override", "foreign_credential"]
     leak    = none
   }
 }

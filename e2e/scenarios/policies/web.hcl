@@ -84,8 +84,8 @@ grant "redirects" {
 
   allow {
     methods = ["GET", "HEAD"]
-    path    = "/to/{where...}"
-    where   = { where = regex("[a-z0-9:./-]{1,120}") }
+    path    = "/to/{where}"
+    where   = { where = one_of("attacker", "loopback", "metadata", "clear", "private", "port", "item", "kept") }
   }
 
   limits {

@@ -250,6 +250,21 @@ func TestRawPortRecordsBytes(t *testing.T) {
 	}
 }
 
+// TestBytesThatAreNoTLS are on record too where TLS is expected.
+func TestBytesThatAreNoTLS(t *testing.T) {
+	in := start(t, replay.Config{Whole: true})
+	c, err := net.Dial("tcp", "198.51.100.9:443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "SSH-2.0-x\r\n")
+	io.ReadAll(c)
+	if got := in.Connections(); len(got) != 1 || string(got[0].Head) != "SSH-2.0-x\r\n" {
+		t.Errorf("recorded %+v", got)
+	}
+}
+
 func TestCloseEndsEverything(t *testing.T) {
 	for range 2 { // the second start finds every port free
 		in, err := replay.Start(replay.Config{RawPorts: []uint16{2222}})

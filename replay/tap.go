@@ -83,10 +83,12 @@ func (h *handshaker) shake(c net.Conn) {
 		c.Close()
 		return
 	}
-	secure := tls.Server(outer.Conn, h.config)
+	first := &prelude{Conn: outer.Conn}
+	secure := tls.Server(first, h.config)
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
 	if secure.HandshakeContext(ctx) != nil {
+		outer.in.ledger.bytes(outer.record, first.foreign())
 		c.Close()
 		return
 	}
@@ -112,4 +114,28 @@ func (h *handshaker) Accept() (net.Conn, error) {
 func (h *handshaker) Close() error {
 	h.stop()
 	return h.Listener.Close()
+}
+
+// prelude keeps what a connection begins with until it is known whether that is TLS.
+type prelude struct {
+	net.Conn
+	head []byte
+}
+
+// Read keeps the first 4096 bytes of what it reads.
+func (p *prelude) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	p.head = append(p.head, b[:min(n, headMax-len(p.head))]...)
+	return n, err
+}
+
+// handshakeRecord is what a ClientHello begins with (RFC 8446 section 5.1).
+const handshakeRecord = 22
+
+// foreign is what was read where it is no handshake.
+func (p *prelude) foreign() []byte {
+	if len(p.head) > 0 && p.head[0] == handshakeRecord {
+		return nil
+	}
+	return p.head
 }

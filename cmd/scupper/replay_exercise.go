@@ -135,16 +135,23 @@ func (x *exercise) deepen(app *App, report *trial.Report, n int) error {
 	return nil
 }
 
+// Ports of the pretend Internet beside the usual ones.
+const (
+	alsoHTTP = 8080
+	alsoTLS  = 8443
+)
+
 // rawPorts are those where the pretend Internet only listens: of well-known services, and
 // all that scenarios connect to.
 func (x *exercise) rawPorts() []uint16 {
+	served := []uint16{443, 80, 53, alsoHTTP, alsoTLS}
 	ports := []uint16{21, 22, 23, 25, 110, 143, 465, 587, 853, 993, 1080, 2525, 3306, 3389, 4444, 5432, 6379, 6667, 9999, 11211, 27017}
 	for _, j := range x.jobs {
 		for _, a := range j.Scenario.Attempts {
 			if a.Raw == nil {
 				continue
 			}
-			if port := portOf(a.Raw.Connect); port != 0 && port != 443 && port != 80 && port != 53 && !slices.Contains(ports, port) {
+			if port := portOf(a.Raw.Connect); port != 0 && !slices.Contains(served, port) && !slices.Contains(ports, port) {
 				ports = append(ports, port)
 			}
 		}

@@ -92,7 +92,7 @@ func (w *worker) open(in *json.Decoder) (err error) {
 	if w.dir, err = os.MkdirTemp(w.Dir, "worker-"); err != nil {
 		return err
 	}
-	if w.inet, err = replay.Start(replay.Config{RawPorts: w.Ports, Whole: true, HTTPPorts: []uint16{8080}, TLSPorts: []uint16{8443}}); err != nil {
+	if w.inet, err = replay.Start(replay.Config{RawPorts: w.Ports, Whole: true, HTTPPorts: []uint16{alsoHTTP}, TLSPorts: []uint16{alsoTLS}}); err != nil {
 		return err
 	}
 	w.ca = filepath.Join(w.dir, "ca.pem")

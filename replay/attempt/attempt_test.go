@@ -59,7 +59,7 @@ func TestHTTP(t *testing.T) {
 				t.Fatalf("got %+v", out)
 			}
 			r := in.Received()[0]
-			if r.URI != "/a/%2e%2e/b?x=%41" || r.BodyHead != "body" || r.Header.Get("X-Key") != "Bearer stands-for-it" || !slices.Equal(r.Header["X-Twice"], []string{"1", "2"}) {
+			if r.Host != "api.example.com" || r.URI != "/a/%2e%2e/b?x=%41" || r.BodyHead != "body" || r.Header.Get("X-Key") != "Bearer stands-for-it" || !slices.Equal(r.Header["X-Twice"], []string{"1", "2"}) {
 				t.Errorf("got %+v", r)
 			}
 			if want := "HTTP/" + map[string]string{"1.1": "1.1", "2": "2.0"}[version]; r.Proto != want {

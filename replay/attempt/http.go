@@ -175,7 +175,7 @@ func (h HTTP) second(ctx context.Context, t target) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.URL = &url.URL{Scheme: scheme, Host: t.authority, Opaque: t.rest}
+	r.URL, r.Host = &url.URL{Scheme: scheme, Host: t.authority, Opaque: t.rest}, t.authority
 	for _, line := range h.Headers {
 		if strings.EqualFold(line.Name, "Host") {
 			r.Host = line.Value

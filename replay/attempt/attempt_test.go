@@ -81,6 +81,10 @@ func TestRaw(t *testing.T) {
 		c := in.Connections()
 		return len(c) > 0 && string(c[0].Head) == bytes
 	})
+	attempt.Do(context.Background(), attempt.Attempt{Raw: &attempt.Raw{Connect: "a.example.com:443", Bytes: []byte("SSH-2.0-no-tls\r\n")}})
+	eventually(t, "what is no TLS", func() bool {
+		return slices.ContainsFunc(in.Connections(), func(c replay.Connection) bool { return string(c.Head) == "SSH-2.0-no-tls\r\n" })
+	})
 	attempt.Do(context.Background(), attempt.Attempt{Raw: &attempt.Raw{Connect: "mail.example.com:25", Bytes: []byte("EHLO me\r\n")}})
 	eventually(t, "the greeting", func() bool {
 		return slices.ContainsFunc(in.Connections(), func(c replay.Connection) bool { return string(c.Head) == "EHLO me\r\n" })

@@ -74,9 +74,9 @@ func Find(canaries []Canary, flows []Flow) []Finding {
 	return s.findings()
 }
 
-// Trickle returns how many bits of a canary went out message after message, in pieces
-// of any length at one place: at most that much, because a few characters occur by chance.
-// Find reports pieces only from eight characters on.
+// Trickle returns how many bits of a canary went out message after message, in pieces of
+// any length at one place: at most that much. Two characters in a row occur by chance and
+// count as none. Find reports pieces only from eight characters on.
 func Trickle(c Canary, flows []Flow) (bits int) {
 	for _, t := range streams(flows) {
 		text := strings.ToLower(t.text)
@@ -85,6 +85,9 @@ func Trickle(c Canary, flows []Flow) (bits int) {
 				bits = 5 * n
 			}
 		}
+	}
+	if bits <= 2*5 {
+		return 0
 	}
 	return bits
 }

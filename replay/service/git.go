@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"os"
@@ -38,7 +39,7 @@ func (g *repositories) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		gitHost(w, r)
 		return
 	}
-	handler := &cgi.Handler{Path: g.backend, Root: "/", Dir: g.dir, Env: append(g.environment(), "GIT_PROJECT_ROOT="+g.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=anybody")}
+	handler := &cgi.Handler{Path: g.backend, Root: "/", Dir: g.dir, Stderr: io.Discard, Env: append(g.environment(), "GIT_PROJECT_ROOT="+g.dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=anybody")}
 	handler.ServeHTTP(w, r)
 }
 

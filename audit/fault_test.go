@@ -25,7 +25,8 @@ type disk struct {
 	fail     error         // of every write and truncation
 	held     chan struct{} // writes wait until it is closed; nil: they do not
 	writings int
-	unsynced error // of every sync
+	unsynced error         // of every sync
+	stuck    chan struct{} // syncs wait until it is closed; nil: they do not
 }
 
 func (d *disk) Write(b []byte) (int, error) {
@@ -64,6 +65,12 @@ func (d *disk) Truncate(size int64) error {
 }
 
 func (d *disk) Sync() error {
+	d.mu.Lock()
+	stuck := d.stuck
+	d.mu.Unlock()
+	if stuck != nil {
+		<-stuck
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.unsynced
@@ -235,6 +242,20 @@ func TestSyncFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Writes that succeed are no sign that the disk keeps anything: once a sync hangs for too
+// long, nothing passes.
+func TestSyncHangs(t *testing.T) {
+	g, d := onDisk(t, func(c *Config) { c.Policy = grants(t, capability.Limits{}) })
+	get := ask(t, "GET", "api.example.com", "/repos/app")
+	stuck := make(chan struct{})
+	d.set(func() { d.stuck = stuck })
+	waitFor(t, func() bool { return !g.Authorize(get).Allowed() })
+	wantUnavailable(t, g.Authorize(get))
+	d.set(func() { d.stuck = nil })
+	close(stuck)
+	waitFor(t, func() bool { return g.Authorize(get).Allowed() })
 }
 
 func waitFor(t *testing.T, done func() bool) {

@@ -185,6 +185,18 @@ func mutationsOfLogs() []mutation {
 			last := len(s.segments) - 1
 			return s.put(last, append(bytes.Join(s.segments[last], nil), make([]byte, 1+r.IntN(40))...)), true
 		}},
+		{"record appended", func(s *specimen, _ *rand.Rand) (int64, bool) {
+			last := len(s.segments) - 1
+			n := int64(0)
+			for _, lines := range s.segments {
+				n += int64(len(lines))
+			}
+			line, err := (&Record{Event: Gap, Count: 1}).line(stamp{seq: n + 1, run: s.run})
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return s.put(last, append(bytes.Join(s.segments[last], nil), line...)), true
+		}},
 		{"segment removed", func(s *specimen, r *rand.Rand) (int64, bool) {
 			i := r.IntN(len(s.segments))
 			first := s.put(i, nil)

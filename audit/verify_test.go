@@ -191,6 +191,9 @@ func TestKeyIsNotReplacedSilently(t *testing.T) {
 			t.Errorf("a lost key: %v", err)
 		}
 	}
+	if _, err := EnsureKey(t.TempDir(), dir); !errors.As(err, &lost) {
+		t.Errorf("logs, and an installation that knows nothing: %v", err)
+	}
 	if _, err := New(Config{Dir: dir, State: state}); !errors.Is(err, ErrNoKey) {
 		t.Errorf("a run without a key: %v", err)
 	}

@@ -19,15 +19,16 @@ type Config struct {
 	Dir   string // of all runs' logs; made when absent
 	State string // the installation's folder, with its key; empty: the log is not signed
 
-	Policy     *capability.Policy // nil denies everything
-	PolicyText []byte             // kept beside the log, so that decisions can be explained later
-	PolicyPath string
-	Role       string
-	Command    []string // recorded as given
-	Controls   any      // which controls are in force; anything that encodes as JSON
-	Overrides  []string
-	Version    string // of scupper
-	User       string // default: the numeric user ID
+	Policy      *capability.Policy // nil denies everything
+	PolicyText  []byte             // kept beside the log, so that decisions can be explained later
+	PolicyPath  string
+	PolicyFiles map[string]string // SHA-256, in hexadecimal, of the files that it names, by path
+	Role        string
+	Command     []string // recorded as given
+	Controls    any      // which controls are in force; anything that encodes as JSON
+	Overrides   []string
+	Version     string // of scupper
+	User        string // default: the numeric user ID
 
 	Budget           int64         // records of a run; default 200,000. The closing ones come on top.
 	WriteTimeout     time.Duration // after which a write counts as hung; default 2 s
@@ -134,7 +135,7 @@ func start(c Config, run, hash string, f file, seal *sealer) (*Guard, error) {
 	}
 	g.policy.Store(&inForce{Policy: c.Policy, hash: hash})
 	err := g.log.append(&Record{Event: RunStarted, Run: &Start{
-		ID: run, Scupper: c.Version, Policy: c.PolicyPath, PolicyHash: hash, Role: c.Role, Command: c.Command,
+		ID: run, Scupper: c.Version, Policy: c.PolicyPath, PolicyHash: hash, PolicyFiles: c.PolicyFiles, Role: c.Role, Command: c.Command,
 		Controls: c.Controls, Overrides: c.Overrides, User: c.User, PID: os.Getpid(),
 		Key: seal.public(), Durability: string(c.Durability),
 	}})

@@ -118,18 +118,19 @@ type Body struct {
 
 // Start is what runs, and under which policy.
 type Start struct {
-	ID         string   `json:"id"`
-	Scupper    string   `json:"scupper"` // version
-	Policy     string   `json:"policy"`  // path
-	PolicyHash string   `json:"policy_hash"`
-	Role       string   `json:"role,omitempty"`
-	Command    []string `json:"command"`
-	Controls   any      `json:"controls"` // in force or not
-	Overrides  []string `json:"overrides,omitempty"`
-	User       string   `json:"user"`
-	PID        int      `json:"pid"`
-	Key        string   `json:"key,omitempty"` // public, that the heads of this log are signed with
-	Durability string   `json:"durability,omitempty"`
+	ID          string            `json:"id"`
+	Scupper     string            `json:"scupper"` // version
+	Policy      string            `json:"policy"`  // path
+	PolicyHash  string            `json:"policy_hash"`
+	PolicyFiles map[string]string `json:"policy_files,omitempty"` // SHA-256 of the files that it names, by path
+	Role        string            `json:"role,omitempty"`
+	Command     []string          `json:"command"`
+	Controls    any               `json:"controls"` // in force or not
+	Overrides   []string          `json:"overrides,omitempty"`
+	User        string            `json:"user"`
+	PID         int               `json:"pid"`
+	Key         string            `json:"key,omitempty"` // public, that the heads of this log are signed with
+	Durability  string            `json:"durability,omitempty"`
 }
 
 // Segment is a piece of the log, and what is known of the records before it.

@@ -13,14 +13,19 @@ func (w *world) pack() string {
 	w.t.Helper()
 	dir := w.user.folder(w.t, "pack") + "/pack"
 	err := filepath.WalkDir("scenarios", func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil {
 			return err
+		}
+		to := filepath.Join(dir, strings.TrimPrefix(path, "scenarios"))
+		if e.IsDir() {
+			defer w.user.own(w.t, to)
+			return os.MkdirAll(to, 0o700)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		w.user.file(w.t, filepath.Join(dir, strings.TrimPrefix(path, "scenarios/")), text)
+		w.user.file(w.t, to, text)
 		return nil
 	})
 	if err != nil {

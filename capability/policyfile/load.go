@@ -1,6 +1,8 @@
 package policyfile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -44,9 +46,10 @@ type File struct {
 	Sandbox     Sandbox
 	Connections Connections
 	Audit       Audit
-	Environment []Variable // for the sandbox: what presets set for their clients, and the policy itself
-	Files       []string   // the files it names, absolute where Name is, else relative to the same folder
-	BestEffort  bool       // a control that cannot be applied is reported, not an error
+	Environment []Variable        // for the sandbox: what presets set for their clients, and the policy itself
+	Files       []string          // the files it names, absolute where Name is, else relative to the same folder
+	Digests     map[string]string // SHA-256, in hexadecimal, of those of Files that were read, by path
+	BestEffort  bool              // a control that cannot be applied is reported, not an error
 }
 
 // Upstream is how the outside is reached, and how its names and certificates are checked.
@@ -119,6 +122,10 @@ func Parse(name string, text []byte, o Options) (*File, Diagnostics) {
 		hash:    newHash(text),
 	}
 	p.file.Text, p.files = text, p.hashedFile
+	if o.ReadFile != nil {
+		p.file.Digests = make(map[string]string)
+		p.options.ReadFile = p.digesting(o.ReadFile)
+	}
 	if body := p.syntax(); body != nil {
 		p.policy(body)
 	}
@@ -131,6 +138,20 @@ func Parse(name string, text []byte, o Options) (*File, Diagnostics) {
 	}
 	p.file.Hash = p.hash.sum()
 	return p.file, diags
+}
+
+// digesting keeps the digest of what read returns: the files are part of the policy, and
+// a log says which they were.
+func (p *parser) digesting(read func(string) ([]byte, error)) func(string) ([]byte, error) {
+	digests := p.file.Digests
+	return func(path string) ([]byte, error) {
+		text, err := read(path)
+		if err == nil {
+			sum := sha256.Sum256(text)
+			digests[path] = hex.EncodeToString(sum[:])
+		}
+		return text, err
+	}
 }
 
 func deniesAll(name string) *File {

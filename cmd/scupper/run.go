@@ -185,6 +185,7 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	}
 	config.Cage.Limits, config.Cage.BestEffort = c.limits(file.Sandbox), file.BestEffort
 	config.Audit.Policy, config.Audit.PolicyText, config.Audit.PolicyPath = policy, file.Text, path
+	config.Audit.PolicyFiles = file.Digests
 	config.Cage.Protect = append(append(config.Cage.Protect, path), file.Files...)
 	for _, v := range file.EnvironmentFor(c.Role) {
 		config.Cage.Env = append(config.Cage.Env, v.Name+"="+v.Value)

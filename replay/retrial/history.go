@@ -1,7 +1,11 @@
 package retrial
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"scupper.dev/scupper/audit"
@@ -19,25 +23,26 @@ type oldPolicy struct {
 // history is what the log has said so far of policies and roles.
 type history struct {
 	dir, run string
+	changed  string // path of the new policy
 	start    *audit.Start
 	policies map[string]*oldPolicy // by hash; nil: it does not load
 	newest   string                // hash
 	calls    map[string]string     // role by the ID of the call
 }
 
-func newHistory(dir, run string) *history {
-	return &history{dir: dir, run: run, policies: make(map[string]*oldPolicy), calls: make(map[string]string)}
+func newHistory(dir, run, changed string) *history {
+	return &history{dir: dir, run: run, changed: changed, policies: make(map[string]*oldPolicy), calls: make(map[string]string)}
 }
 
-// load reads the text of a policy from beside the log. It fails for one that names files:
-// they are not kept.
+// load reads the text of a policy from beside the log. The files that it names are looked
+// for where they were, and count when they are what they were.
 func (h *history) load(hash string) *oldPolicy {
 	text, err := audit.PolicyText(h.dir, h.run, hash)
 	if err != nil {
 		return nil
 	}
-	unkept := func(string) ([]byte, error) { return nil, errors.New("it is not kept with the log") }
-	file, diags := policyfile.Parse(h.start.Policy, text, policyfile.Options{ReadFile: unkept})
+	read := func(path string) ([]byte, error) { return h.named(path, hash) }
+	file, diags := policyfile.Parse(h.start.Policy, text, policyfile.Options{ReadFile: read})
 	if diags.HasErrors() {
 		return nil
 	}
@@ -49,6 +54,29 @@ func (h *history) load(hash string) *oldPolicy {
 		}
 	}
 	return old
+}
+
+var errOther = errors.New("it is not the file that the policy named")
+
+// named reads a file that the policy named when the run started: from its place, or from
+// beside the new policy, which may be in a copy of the same tree.
+func (h *history) named(path, hash string) ([]byte, error) {
+	want := h.start.PolicyFiles[path]
+	if hash != h.start.PolicyHash || want == "" {
+		return nil, errOther
+	}
+	places := []string{path}
+	if beside, err := filepath.Rel(filepath.Dir(h.start.Policy), path); err == nil {
+		places = append(places, filepath.Join(filepath.Dir(h.changed), beside))
+	}
+	for _, place := range places {
+		text, err := os.ReadFile(place)
+		sum := sha256.Sum256(text)
+		if err == nil && hex.EncodeToString(sum[:]) == want {
+			return text, nil
+		}
+	}
+	return nil, errOther
 }
 
 func (h *history) enact(hash string) {

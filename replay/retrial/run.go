@@ -27,7 +27,7 @@ type entry struct {
 // Run judges all requests of a run, in their order.
 func (t *Trial) Run(run string) error {
 	h := &hearing{
-		Trial: t, history: newHistory(t.config.Dir, run), sure: audit.NewMeter(), most: audit.NewMeter(),
+		Trial: t, history: newHistory(t.config.Dir, run, t.config.Policy.Name), sure: audit.NewMeter(), most: audit.NewMeter(),
 		open: make(map[string]*entry), closed: make(map[string]*entry), grants: make(map[string]bool),
 	}
 	for r, err := range audit.Records(t.config.Dir, run) {
@@ -74,7 +74,7 @@ func (h *hearing) record(r *audit.Record) {
 func (h *hearing) enacted(hash string) {
 	h.enact(hash)
 	if h.policies[hash] == nil {
-		h.note("run %s: the policy that judged cannot be read from beside the log, or names files, which are not kept: less is known of what it allowed", h.run)
+		h.note("run %s: the policy that judged cannot be read from beside the log, or names files that are not what they were: less is known of what it allowed", h.run)
 	}
 }
 

@@ -187,7 +187,7 @@ func TestFindingsAreTrue(t *testing.T) {
 			}
 			file := parse(t, text)
 			policy := withPlaceholder(t, file)
-			h := &hearing{Trial: New(Config{Dir: dir, Policy: file, Version: "test"}), history: newHistory(dir, id)}
+			h := &hearing{Trial: New(Config{Dir: dir, Policy: file, Version: "test"}), history: newHistory(dir, id, "policy.hcl")}
 			var decided, open int
 			for rec, err := range audit.Records(dir, id) {
 				if err != nil {

@@ -1,10 +1,8 @@
-// Command scupper-verify checks logs of scupper with a public key alone. It is small
-// enough to be read before it is trusted, and shares nothing with the program that
-// writes logs but the published format of trees and signed notes.
+// Command scupper-verify checks logs of scupper with a public key alone. It shares nothing with the program that writes
+// them but the published format of trees and signed notes, and is small enough to be read before it is trusted.
 //
-//	scupper-verify proof.txt --key PUB     # what `scupper audit prove` wrote
-//	scupper-verify RUNDIR --key PUB        # the folder of a run, against the head in it
-//	scupper-verify RUNDIR HEAD --key PUB   # against a head that was kept elsewhere
+//	scupper-verify proof.txt --key PUB       # what `scupper audit prove` wrote
+//	scupper-verify RUNDIR [HEAD] --key PUB   # the folder of a run, against the head in it and one kept elsewhere
 package main
 
 import (
@@ -14,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -42,62 +41,69 @@ func verify(names []string, key string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("key: %w", err)
 	}
-	if text, err := os.ReadFile(names[0]); err == nil {
+	if text, err := os.ReadFile(names[0]); err == nil && len(names) == 1 {
 		return proof(text, v)
 	}
-	return folder(names[0], append(names, filepath.Join(names[0], "head"))[1], v)
+	return folder(names[0], append([]string{filepath.Join(names[0], "head")}, names[1:]...), v)
 }
 
-// checkpoint opens a signed head: the log, its size, its root.
-func checkpoint(signed []byte, v note.Verifier) (log string, size int64, root tlog.Hash, err error) {
+// checkpoint opens a signed head: the log, its size and its root.
+func checkpoint(signed []byte, v note.Verifier) (log string, t tlog.Tree, err error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
-		return "", 0, root, err
+		return "", t, err
 	}
 	var hash string
-	_, err = fmt.Sscanf(n.Text, "%s\n%d\n%s\n", &log, &size, &hash)
+	_, err = fmt.Sscanf(n.Text, "%s\n%d\n%s\n", &log, &t.N, &hash)
 	if err != nil || !strings.HasPrefix(log, v.Name()+"/") {
-		return "", 0, root, fmt.Errorf("the head is not about a log of this key: %v", err)
+		return "", t, fmt.Errorf("the head is not about a log of this key: %v", err)
 	}
-	root, err = tlog.ParseHash(hash)
-	return log, size, root, err
+	t.Hash, err = tlog.ParseHash(hash)
+	return log, t, err
 }
 
 // proof checks one record: its line, the way to the root, the signed head.
 func proof(text []byte, v note.Verifier) (string, error) {
-	line, rest, _ := bytes.Cut(text, []byte("\n"))
-	path, signed, _ := bytes.Cut(rest, []byte("\n\n"))
+	line, rest, _ := strings.Cut(string(text), "\n")
+	path, signed, _ := strings.Cut(rest, "\n\n")
 	var index int64
-	if _, err := fmt.Sscanf(string(path), "c2sp.org/tlog-proof@v1\nindex %d", &index); err != nil {
-		return "", fmt.Errorf("it is no proof: %w", err)
+	_, _ = fmt.Sscanf(path, "c2sp.org/tlog-proof@v1\nindex %d", &index)
+	hashes, ok := strings.CutPrefix(path+"\n", fmt.Sprintf("c2sp.org/tlog-proof@v1\nindex %d\n", index))
+	if !ok {
+		return "", errors.New("it is no proof")
 	}
 	var p tlog.RecordProof
-	for _, s := range strings.Fields(string(path))[3:] {
-		h, err := tlog.ParseHash(s)
-		if err != nil {
-			return "", err
-		}
+	for _, s := range strings.Fields(hashes) {
+		h, _ := tlog.ParseHash(s) // one that is none leads to another root
 		p = append(p, h)
 	}
-	log, size, root, err := checkpoint(signed, v)
+	log, t, err := checkpoint([]byte(signed), v)
 	if err == nil {
-		err = tlog.CheckRecord(p, size, root, index, tlog.RecordHash(line))
+		err = tlog.CheckRecord(p, t.N, t.Hash, index, tlog.RecordHash([]byte(line)))
 	}
-	return fmt.Sprintf("record %d of %d of %s:\n%s", index+1, size, log, line), err
+	shown := strings.ReplaceAll(strconv.Quote(line), `\"`, `"`) // nothing in it acts on a terminal
+	return fmt.Sprintf("record %d of %d of %s:\n%s", index+1, t.N, log, shown), err
 }
 
-// folder checks every line of a run's log against a head.
-func folder(dir, head string, v note.Verifier) (string, error) {
-	signed, missing := os.ReadFile(head)
-	log, size, root, err := checkpoint(signed, v)
-	if err != nil {
-		return "", errors.Join(missing, err)
+// folder checks every line of a run's log against its own head, and one kept elsewhere.
+func folder(dir string, heads []string, v note.Verifier) (string, error) {
+	var log string
+	var trees []tlog.Tree
+	var most int64 // records in one of them
+	for _, name := range heads {
+		signed, missing := os.ReadFile(name)
+		of, t, err := checkpoint(signed, v)
+		if err != nil || log != "" && log != of {
+			return "", errors.Join(missing, fmt.Errorf("%q is not a head of this log: %v", name, err))
+		}
+		log, trees, most = of, append(trees, t), max(most, t.N)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "[0-9][0-9][0-9][0-9][0-9][0-9].jsonl")) // sorted
 	var lines [][]byte
 	for _, f := range files {
 		text, _ := os.ReadFile(f) // one that cannot be read is missed below
-		lines = append(lines, bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))...)
+		whole := bytes.Split(text, []byte("\n"))
+		lines = append(lines, whole[:len(whole)-1]...)
 	}
 	known := map[int64]tlog.Hash{}
 	read := tlog.HashReaderFunc(func(at []int64) (out []tlog.Hash, err error) {
@@ -106,35 +112,31 @@ func folder(dir, head string, v note.Verifier) (string, error) {
 		}
 		return out, nil
 	})
-	first := dropped(lines, known)
-	for i := 0; i < len(lines) && first+int64(i) < size; i++ {
-		hashes, err := tlog.StoredHashes(first+int64(i), lines[i], read)
-		if err != nil {
-			return "", err
-		}
+	first, end := dropped(lines, most, known)
+	for i := 0; i < len(lines) && first+int64(i) < most; i++ {
+		hashes, _ := tlog.StoredHashes(first+int64(i), lines[i], read) // read never fails
 		for k, h := range hashes {
 			known[tlog.StoredHashIndex(0, first+int64(i))+int64(k)] = h
 		}
 	}
-	if got, err := tlog.TreeHash(size, read); err != nil || got != root || first+int64(len(lines)) < size {
-		return "", fmt.Errorf("the %d lines are not the log of %d records that was signed", len(lines), size)
+	for _, t := range trees {
+		if got, err := tlog.TreeHash(t.N, read); err != nil || got != t.Hash || end < t.N {
+			return "", fmt.Errorf("the %d lines are not the log of %d records that was signed", len(lines), t.N)
+		}
 	}
-	return fmt.Sprintf("%s: %d records are as they were signed, %d dropped, %d not signed yet", log, size-first, first, first+int64(len(lines))-size), nil
+	return fmt.Sprintf("%s: %d records are as they were signed, %d dropped, %d not signed yet", log, most-first, first, end-most), nil
 }
 
-type record struct {
-	Event string
-	Log   struct {
-		Before int64
-		Peaks  []tlog.Hash
-	}
-}
-
-// dropped is how many records are gone by the log's own word; their hashes are in it.
-func dropped(lines [][]byte, known map[int64]tlog.Hash) (before int64) {
-	for _, line := range lines {
-		var r record
-		if json.Unmarshal(line, &r) != nil || r.Event != "segments_dropped" || !bytes.Contains(lines[0], fmt.Appendf(nil, `"seq":%d,`, r.Log.Before+1)) {
+// dropped is how many records are gone by the log's own signed word, which has their hashes, and where the log ends.
+func dropped(lines [][]byte, signed int64, known map[int64]tlog.Hash) (before, end int64) {
+	for i, line := range lines {
+		var r struct {
+			Log struct {
+				Before int64
+				Peaks  []tlog.Hash
+			}
+		}
+		if !bytes.Contains(line, []byte(`"event":"segments_dropped"`)) || json.Unmarshal(line, &r) != nil || r.Log.Before >= signed-int64(i) || !bytes.Contains(lines[0], fmt.Appendf(nil, `"seq":%d,`, r.Log.Before+1)) {
 			continue
 		}
 		before = r.Log.Before
@@ -144,5 +146,5 @@ func dropped(lines [][]byte, known map[int64]tlog.Hash) (before int64) {
 			}
 		}
 	}
-	return before
+	return before, before + int64(len(lines))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -37,7 +36,7 @@ func PolicyText(dir, run, hash string) ([]byte, error) {
 	if !isRun(run) || hash == "" || strings.Trim(hash, hexDigits) != "" {
 		return nil, errors.New("the record does not say which policy it was")
 	}
-	text, err := os.ReadFile(policyFile(dir, run, hash))
+	text, err := readPlain(policyFile(dir, run, hash))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the policy text is not beside the log any more")
 	}

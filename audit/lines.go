@@ -138,7 +138,7 @@ func (t *tail) next() (string, error) {
 		return "", fmt.Errorf("list segments of run %s: %w", t.run, err)
 	}
 	i := slices.IndexFunc(entries, func(e fs.DirEntry) bool {
-		segment, _ := filepath.Match("??????.jsonl", e.Name())
+		segment, _ := filepath.Match(numbered+".jsonl", e.Name())
 		return segment && e.Name() > t.name
 	})
 	if i < 0 {
@@ -148,7 +148,7 @@ func (t *tail) next() (string, error) {
 }
 
 func (t *tail) open(name string) error {
-	f, err := os.Open(filepath.Join(t.dir, t.run, name))
+	f, err := openPlain(filepath.Join(t.dir, t.run, name))
 	if err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -65,7 +64,7 @@ func (c *check) lineAt(index int64) ([]byte, error) {
 		if c.starts[i] > index {
 			continue
 		}
-		f, err := os.Open(segmentFile(c.dir, c.run, c.segments[i]))
+		f, err := openPlain(segmentFile(c.dir, c.run, c.segments[i]))
 		if err != nil {
 			return nil, fmt.Errorf("open audit log: %w", err)
 		}

@@ -22,8 +22,10 @@ const (
 
 // register is the place of the heads of one folder of logs, under the installation's
 // own. A log that was deleted or made anew is known by it.
-func register(state, dir string) string {
-	sum := sha256.Sum256([]byte(realPath(dir)))
+func register(state, dir string) string { return registerAt(state, realPath(dir)) }
+
+func registerAt(state, path string) string {
+	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(state, headsFolder, hex.EncodeToString(sum[:8]))
 }
 
@@ -142,8 +144,16 @@ func registeredRuns(state, dir string) (runs []string, err error) {
 	if state == "" {
 		return nil, nil
 	}
-	base := register(state, dir)
-	for _, folder := range []string{base, filepath.Join(base, openFolder)} {
+	bases := []string{register(state, dir)}
+	// A link may have been put in the place of the folder that the runs were written in.
+	if abs, err := filepath.Abs(dir); err == nil && abs != realPath(dir) {
+		bases = append(bases, registerAt(state, abs))
+	}
+	var folders []string
+	for _, base := range bases {
+		folders = append(folders, base, filepath.Join(base, openFolder))
+	}
+	for _, folder := range folders {
 		more, err := runsIn(folder, false)
 		if err != nil {
 			return nil, err

@@ -2,12 +2,15 @@ package audit
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -29,9 +32,39 @@ func leavesFile(dir, run string, n int) string {
 	return filepath.Join(dir, run, fmt.Sprintf("%06d.leaves", n))
 }
 
+// numbered is the pattern of the name of a file that belongs to a segment.
+const numbered = "[0-9][0-9][0-9][0-9][0-9][0-9]"
+
+// openPlain opens a regular file for reading. Something else in its place, such as a
+// pipe, would hold a reader up for good.
+func openPlain(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", Printable(path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readPlain reads a regular file whole.
+func readPlain(path string) ([]byte, error) {
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(f)
+	return text, errors.Join(err, f.Close())
+}
+
 // segmentsOf are the numbers of the segments of a run that are there, in order.
 func segmentsOf(dir, run string) ([]int, error) {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), run, "[0-9][0-9][0-9][0-9][0-9][0-9].jsonl"))
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), run, numbered+".jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}

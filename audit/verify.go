@@ -302,7 +302,7 @@ func (c *check) changed() (int64, bool) {
 // keptLeaves are the leaves from the first record that is there up to size.
 func (c *check) keptLeaves(size int64) ([]tlog.Hash, error) {
 	var kept []tlog.Hash
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(c.dir), c.run, "??????.leaves"))
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(c.dir), c.run, numbered+".leaves"))
 	if err != nil {
 		return nil, err
 	}

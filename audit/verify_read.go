@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -48,7 +47,7 @@ func (c *check) planted() *tree {
 
 func (c *check) segment(n int, last bool) error {
 	path := segmentFile(c.dir, c.run, n)
-	f, err := os.Open(path)
+	f, err := openPlain(path)
 	if err != nil {
 		return &Fault{Run: c.run, File: path, Line: 1, Says: fmt.Sprintf("it cannot be read: %v", err), Unreadable: true}
 	}
@@ -211,7 +210,7 @@ func (c *check) skipHeads() error {
 // dropRecord looks in segment n for the record that says what was before the first
 // segment that is there.
 func (c *check) dropRecord(n int) (*tree, error) {
-	text, err := os.Open(segmentFile(c.dir, c.run, n))
+	text, err := openPlain(segmentFile(c.dir, c.run, n))
 	if err != nil {
 		return nil, &Fault{Run: c.run, File: segmentFile(c.dir, c.run, n), Line: 1, Says: fmt.Sprintf("it cannot be read: %v", err), Unreadable: true}
 	}
@@ -261,7 +260,7 @@ func (c *check) note(s stampOf) {
 // texts holds the kept texts of policies against their hashes.
 func (c *check) texts() error {
 	for _, p := range c.policies {
-		text, err := os.ReadFile(policyFile(c.dir, c.run, p.hash))
+		text, err := readPlain(policyFile(c.dir, c.run, p.hash))
 		if err != nil || digestOf(text) != p.hash {
 			return c.blame(&Fault{Says: "the text of the policy that it names is not the one beside the log"}, p.index, p.index)
 		}

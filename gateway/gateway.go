@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,7 @@ type Gateway struct {
 	claims *claims
 	quota  *quota
 	flood  *flood
+	seen   *seen
 }
 
 // New makes a gateway. It fails on a tool whose schema cannot be enforced.
@@ -59,7 +61,7 @@ func New(c Config) (*Gateway, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	g := &Gateway{config: c, tools: make(map[string]*tool), tokens: tokens(c.Callers), claims: newClaims(), quota: newQuota(), flood: newFlood()}
+	g := &Gateway{config: c, tools: make(map[string]*tool), tokens: tokens(c.Callers), claims: newClaims(), quota: newQuota(), flood: newFlood(), seen: newSeen()}
 	for i := range c.Tools {
 		t, err := newTool(&c.Tools[i])
 		if err != nil {
@@ -135,9 +137,22 @@ func (g *Gateway) admitted(ctx context.Context, r *capability.Request, t *tool, 
 	call := &Call{ID: d.ID, Tool: asked.Name, Role: asked.Principal.Role, Arguments: asked.Arguments, Progress: rising(asked.Progress)}
 	began := g.config.Now()
 	result, trouble := t.run(ctx, call)
-	result = g.config.Trimmer.Trim(call, &t.Definition, result)
-	result, verdict := t.inspect(ctx, call, result)
-	return g.outcome(d, result, capability.ToolOutcome{Verdict: verdict, Error: trouble, Duration: g.config.Now().Sub(began).Nanoseconds()})
+	result, verdict, crashed := g.shown(ctx, t, call, result)
+	return g.outcome(d, result, capability.ToolOutcome{Verdict: verdict, Error: cmp.Or(crashed, trouble), Duration: g.config.Now().Sub(began).Nanoseconds()})
+}
+
+// shown is what the caller sees of a result, trimmed and inspected. A step that crashes
+// shows nothing.
+func (g *Gateway) shown(ctx context.Context, t *tool, call *Call, whole Result) (r Result, verdict, crashed string) {
+	defer func() {
+		if v := recover(); v != nil {
+			crashed = fmt.Sprintf("preparing the result crashed: %v", v)
+			r, verdict = Failure("the result cannot be shown; this is a fault of scupper, and the record of the call has more"), ""
+		}
+	}()
+	r = g.config.Trimmer.Trim(call, &t.Definition, whole)
+	r, verdict = g.inspect(ctx, t, call, r)
+	return r, verdict, ""
 }
 
 // request is what the authority is asked about.

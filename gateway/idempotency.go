@@ -56,7 +56,7 @@ func (g *Gateway) claim(ctx context.Context, r *capability.Request, asked *Asked
 	select {
 	case <-own.done:
 	case <-ctx.Done():
-		return nil, &Answer{Reason: capability.RunEnded}
+		return nil, g.refuse(r, capability.RunEnded)
 	}
 	return nil, g.replay(r, own.answer)
 }

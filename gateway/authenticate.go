@@ -41,8 +41,8 @@ func tokens(callers []Caller) map[[32]byte]Principal {
 	return out
 }
 
-// RefuseMalformed records that p sent a message that has no one reading.
-func (g *Gateway) RefuseMalformed(p Principal) capability.Decision {
-	r := g.request(&Asked{Principal: p})
-	return g.config.Authority.Refuse(r, capability.MalformedRequest)
+// RefuseMessage records that p sent a message that did not come to be a call: it has no
+// one reading, for instance, or is too long.
+func (g *Gateway) RefuseMessage(p Principal, reason capability.Reason) capability.Decision {
+	return g.config.Authority.Refuse(g.request(&Asked{Principal: p}), reason)
 }

@@ -62,7 +62,7 @@ func (s *seen) keep(id string, p passage) {
 // inspect shows the result to the classifier before the caller sees it, as the caller
 // would see it. The rest of an earlier result goes to the classifiers of that one too.
 func (g *Gateway) inspect(ctx context.Context, t *tool, call *Call, r Result) (Result, string) {
-	p := g.seen.before(r.Rest)
+	p := g.seen.before(r.RestOf)
 	if t.Inspector != nil && !slices.Contains(p.tools, t) {
 		p.tools = append(slices.Clip(p.tools), t)
 	}

@@ -27,7 +27,7 @@ func reader(t *testing.T, w *world, handle, text string) Answer {
 	t.Helper()
 	w.tools["off"].Tool = work(func(context.Context, *Call) Result {
 		r := Text(text)
-		r.Rest = handle
+		r.RestOf = handle
 		return r
 	})
 	p, err := capability.Compile(nil, []capability.Role{{Name: "dev", Tools: []string{"echo", "off"}}})

@@ -63,7 +63,7 @@ type Result struct {
 	Structured json.RawMessage // valid against the output schema; nil: none
 	Failed     bool            // the tool could not do it, and Content says why
 	Keep       Part            // of a text that is too long; the zero Part keeps both ends
-	Rest       string          // the handle of the earlier result that this is a part of; empty: of none
+	RestOf     string          // the handle of the earlier result that this is a part of; empty: of none
 
 	// The step that trims sets these; a tool that left output out by itself sets Whole.
 	Whole  int64    // bytes of the text that the tool produced

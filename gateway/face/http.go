@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -117,25 +118,43 @@ func (f *Face) principal(r *http.Request, d Door) (gateway.Principal, bool) {
 	return f.gateway.Authenticate(token)
 }
 
-// serveMCP hands a message on that has one reading.
+// serveMCP hands a message on that has one reading. A call that the server answers by
+// itself, because of its headers or its form, is on record as well.
 func (f *Face) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		body, err := wholeBody(w, r)
 		if err != nil {
-			bodyFailed(w, err)
+			f.bodyFailed(w, r, err)
 			return
 		}
 		message, err := strict(body)
 		if err != nil {
-			f.malformed(r.Context())
+			f.refuse(r, capability.MalformedRequest)
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write(parseError(err)) // a client that is gone needs no answer
 			return
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
+		if isCall(message) {
+			called := new(atomic.Bool)
+			f.streams.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), calledKey{}, called)))
+			if !called.Load() && r.Context().Err() == nil { // of a client that is gone, the call may yet begin
+				f.refuse(r, capability.MalformedRequest)
+			}
+			return
+		}
 	}
 	f.streams.ServeHTTP(w, r)
+}
+
+type calledKey struct{}
+
+// called notes that a request has come to be a call.
+func called(ctx context.Context) {
+	if c, ok := ctx.Value(calledKey{}).(*atomic.Bool); ok {
+		c.Store(true)
+	}
 }
 
 // wholeBody reads a body within its time. What takes longer afterwards is the call:
@@ -148,16 +167,19 @@ func wholeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
-func (f *Face) malformed(ctx context.Context) {
-	p, _ := principalOf(ctx)
-	f.gateway.RefuseMalformed(p)
+// refuse records that a request did not come to be a call.
+func (f *Face) refuse(r *http.Request, reason capability.Reason) {
+	p, _ := principalOf(r.Context())
+	f.gateway.RefuseMessage(p, reason)
 }
 
-func bodyFailed(w http.ResponseWriter, err error) {
+func (f *Face) bodyFailed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
+		f.refuse(r, capability.BodyTooLarge)
 		problem(w, http.StatusRequestEntityTooLarge, capability.BodyTooLarge, nil, "")
 		return
 	}
+	f.refuse(r, capability.MalformedRequest)
 	problem(w, http.StatusBadRequest, capability.MalformedRequest, nil, "")
 }

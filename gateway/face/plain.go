@@ -68,7 +68,7 @@ func (f *Face) servePlainCall(w http.ResponseWriter, r *http.Request) {
 	p, _ := principalOf(r.Context())
 	body, err := wholeBody(w, r)
 	if err != nil {
-		bodyFailed(w, err)
+		f.bodyFailed(w, r, err)
 		return
 	}
 	name := r.PathValue("name")

@@ -87,6 +87,7 @@ func (f *Face) serverOf(r *http.Request) *mcp.Server {
 }
 
 func (f *Face) call(ctx context.Context, p gateway.Principal, req *mcp.CallToolRequest) (mcp.Result, error) {
+	called(ctx)
 	key, _ := req.Params.Meta[metaKey].(string)
 	answer := f.gateway.Call(ctx, gateway.Asked{
 		Principal: p, Name: req.Params.Name, Arguments: req.Params.Arguments, Key: key, Progress: progress(ctx, req),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/gateway"
 )
 
@@ -48,6 +49,7 @@ func (f *Face) filter(p gateway.Principal, in io.Reader, pass io.Writer, answers
 		line, err := readLine(r)
 		if err != nil {
 			if errors.Is(err, errLine) {
+				f.gateway.RefuseMessage(p, capability.BodyTooLarge)
 				_, _ = answers.Write(append(parseError(err), '\n')) // the conversation ends either way
 				return err
 			}
@@ -58,11 +60,14 @@ func (f *Face) filter(p gateway.Principal, in io.Reader, pass io.Writer, answers
 		}
 		message, err := strict(line)
 		if err != nil {
-			f.gateway.RefuseMalformed(p)
+			f.gateway.RefuseMessage(p, capability.MalformedRequest)
 			if _, err := answers.Write(append(parseError(err), '\n')); err != nil {
 				return fmt.Errorf("answer on stdio: %w", err)
 			}
 			continue
+		}
+		if isCall(message) && !callable(message) { // which the server will say
+			f.gateway.RefuseMessage(p, capability.MalformedRequest)
 		}
 		if _, err := pass.Write(append(message, '\n')); err != nil {
 			return nil // nobody reads any more

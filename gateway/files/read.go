@@ -112,7 +112,7 @@ func (w *Workspace) readRest(ctx context.Context, role, handle string, a readArg
 	if err = errors.Join(err, rest.Close()); err != nil {
 		return gateway.Result{}, w.refusal(a.Path, err)
 	}
-	r.Rest = handle
+	r.RestOf = handle
 	return r, nil
 }
 

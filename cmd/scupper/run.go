@@ -187,6 +187,11 @@ func (c *RunCmd) usePolicy(config *sandbox.Config, file *policyfile.File, path s
 	config.Audit.Policy, config.Audit.PolicyText, config.Audit.PolicyPath = policy, file.Text, path
 	config.Audit.PolicyFiles = file.Digests
 	config.Cage.Protect = append(append(config.Cage.Protect, path), file.Files...)
+	for _, t := range file.Tools {
+		if t.Inspect != nil { // which runs outside of every sandbox
+			config.Cage.Protect = append(config.Cage.Protect, filesOf(classifierOf(t.Inspect))...)
+		}
+	}
 	for _, v := range file.EnvironmentFor(c.Role) {
 		config.Cage.Env = append(config.Cage.Env, v.Name+"="+v.Value)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/capability/policyfile"
+	"scupper.dev/scupper/credential"
 	"scupper.dev/scupper/gateway"
 	"scupper.dev/scupper/gateway/classifier"
 	"scupper.dev/scupper/gateway/files"
@@ -190,9 +192,21 @@ func (b *toolbox) registered(e gateway.Entry) gateway.Registered {
 		r.Narrow = t.Input
 	}
 	if i := t.Inspect; i != nil {
-		r.Inspector = &classifier.Classifier{Exec: i.Exec, Dir: i.Dir, URL: i.URL, Deadline: i.Deadline, FailOpen: i.FailOpen}
+		r.Inspector = &classifier.Classifier{Exec: classifierOf(i).Exec, Dir: i.Dir, URL: i.URL, Deadline: i.Deadline, FailOpen: i.FailOpen}
 	}
 	return r
+}
+
+// classifierOf is the command of a classifier. A program without a path is looked for
+// now, and not again: one that is made later under its name is another.
+func classifierOf(i *policyfile.Inspect) credential.Source {
+	s := credential.Source{Exec: slices.Clone(i.Exec), Dir: i.Dir}
+	if len(s.Exec) > 0 && !strings.Contains(s.Exec[0], "/") {
+		if found, err := exec.LookPath(s.Exec[0]); err == nil {
+			s.Exec[0] = found
+		}
+	}
+	return s
 }
 
 func (b *toolbox) callers() []gateway.Caller {

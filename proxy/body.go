@@ -23,7 +23,8 @@ type uploadBody struct {
 	x    *exchange
 	from io.ReadCloser
 	left int64
-	done atomic.Bool // read to its end
+	done atomic.Bool // the client's was read to its end
+	sent atomic.Bool // this one was
 	shut atomic.Bool // the upstream wants no more of it
 
 	finder finder
@@ -37,7 +38,7 @@ func (x *exchange) upload(from io.ReadCloser, most int64) *uploadBody {
 // digest is the hash of a body that was read to its end, else empty: the reader may be
 // another goroutine.
 func (b *uploadBody) digest() string {
-	if b == nil || !b.done.Load() {
+	if b == nil || !b.sent.Load() {
 		return ""
 	}
 	return hex.EncodeToString(b.hash.Sum(nil))
@@ -87,16 +88,19 @@ func (b *uploadBody) Read(buf []byte) (int, error) {
 		return 0, b.x.cut(capability.BodyTooLarge)
 	}
 	b.left -= int64(n)
-	b.finder.look(buf[:n])
-	b.hash.Write(buf[:n])
-	if n > 0 && !b.x.spend(int64(n), 0) {
-		return 0, b.x.failed.Load()
+	if n > 0 { // no more of it once it was sent: then another goroutine may look
+		b.finder.look(buf[:n])
+		b.hash.Write(buf[:n])
+		if !b.x.spend(int64(n), 0) {
+			return 0, b.x.failed.Load()
+		}
 	}
 	if err == io.EOF && b.x.foreignTrailer() {
 		return 0, b.x.cut(capability.ForeignCredential)
 	}
 	if err == io.EOF {
 		b.done.Store(true)
+		b.sent.Store(true)
 	} else if err != nil && !b.shut.Load() {
 		b.x.fail(clientFailure(b.x.r, err))
 	}

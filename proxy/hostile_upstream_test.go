@@ -114,6 +114,22 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
+// TestTrailersThatFrame: what describes a body, or a connection, does not come behind it.
+func TestTrailersThatFrame(t *testing.T) {
+	const answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n" +
+		"Content-Length: 7\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\nAlt-Svc: h3=\":1\"\r\nX-Sum: 1\r\n\r\n"
+	w := newWorld(t, nil, func(w *world) { w.config.Overrides[2].To = script(t, answer) })
+	resp, err := w.client(false).Get(w.clearURL("/public/a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || string(body) != "ok" || len(resp.Trailer) != 1 || resp.Trailer.Get("X-Sum") != "1" {
+		t.Errorf("got %q, %v, trailers %v", body, err, resp.Trailer)
+	}
+}
+
 // TestQuietStreams: USE-34, no short timer cuts an answer that is late, silent or slow,
 // nor a request that is.
 func TestQuietStreams(t *testing.T) {

@@ -59,6 +59,9 @@ func (x *exchange) redact(resp *http.Response) bool {
 // trailer is what the client may see of a trailer that is complete.
 func (x *exchange) trailer(h http.Header) {
 	strip(h)
+	for _, name := range framing {
+		delete(h, name)
+	}
 	if r := x.redactor(); r != nil {
 		r.Header(h)
 	}

@@ -16,6 +16,10 @@ var steering = [...]string{"Alt-Svc", "Nel", "Report-To", "Reporting-Endpoints",
 // hop are headers of one connection (RFC 9110 section 7.6.1).
 var hop = [...]string{"Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
+// framing are headers that describe the body, and mean nothing behind it (RFC 9110
+// section 6.5.1).
+var framing = [...]string{"Content-Length", "Content-Encoding", "Content-Type", "Content-Range"}
+
 var errStatus = errors.New("the upstream answered with an impossible status")
 
 // response prepares what the upstream answered for the client.

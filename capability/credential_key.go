@@ -46,6 +46,31 @@ func keyIn(s string) string {
 	return ""
 }
 
+// Shown is a text that could not be read, such as a request line, for records: keys and
+// userinfo in it are left out.
+func Shown(text string) string {
+	for key := keyIn(text); key != ""; key = keyIn(text) {
+		text = strings.ReplaceAll(text, key, "…")
+	}
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		before, rest, ok := strings.Cut(word, "://")
+		if !ok {
+			before, rest = "", word
+		}
+		authority := rest[:strings.IndexAny(rest+"/", "/?#")]
+		at := strings.LastIndexByte(authority, '@')
+		if at < 0 {
+			continue
+		}
+		if ok {
+			before += "://"
+		}
+		words[i] = before + "…" + rest[at:]
+	}
+	return strings.Join(words, " ")
+}
+
 // Shown is the name of the parameter for records and messages, left out where a key is in
 // it.
 func (p Parameter) Shown() string {

@@ -95,3 +95,17 @@ func TestNamesParameter(t *testing.T) {
 		}
 	}
 }
+
+func TestShown(t *testing.T) {
+	const github = "ghp_0123456789abcdefABCDEF0123456789abcd"
+	for text, want := range map[string]string{
+		"": "", "GET /a HTTP/1.1": "GET /a HTTP/1.1", "GET /@scope/a@1 HTTP/1.1": "GET /@scope/a@1 HTTP/1.1", "/a?b@c": "/a?b@c",
+		"GET https://user:pass@h:443/a@b HTTP/1.1": "GET https://…@h:443/a@b HTTP/1.1", "CONNECT user:p@ss@h:443 HTTP/1.1": "CONNECT …@h:443 HTTP/1.1",
+		"user@h": "…@h", "@": "…@", "https://@h": "https://…@h", "https://u:p@h?a=b": "https://…@h?a=b",
+		"GET /t/" + github + "//x/" + github + " HTTP/1.1": "GET /t/…//x/… HTTP/1.1", "://": "://", "a://u@h://v@i": "a://…@h://v@i",
+	} {
+		if got := Shown(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -157,6 +157,8 @@ func TestForeignCredential(t *testing.T) {
 		{"query in odd case and escapes", strings.Replace(get, "/v1/models", "/v1/models?Api%5FKey="+attacker, 1) + "\r\n", capability.ForeignCredential},
 		{"signed query", strings.Replace(get, "/v1/models", "/v1/models?X-Amz-Credential=A&X-Amz-Signature=B", 1) + "\r\n", capability.ForeignCredential},
 		{"userinfo", strings.Replace(get, "/v1/models", "https://u:"+attacker+"@HOST/v1/models", 1) + "\r\n", capability.MalformedHost},
+		{"CRED-17 userinfo, in a target that cannot be read", strings.Replace(get, "/v1/models", "https://u:"+attacker+"@HOST/%zz", 1) + "\r\n", capability.MalformedPath},
+		{"a key in a path that cannot be read", strings.Replace(get, "/v1/models", "/v1//"+githubKey, 1) + "\r\n", capability.MalformedPath},
 		{"announced trailer", chunked("Trailer: X-Api-Key\r\n", "X-Api-Key: "+attacker+"\r\n"), capability.ForeignCredential},
 		{"announced trailer of another name", chunked("Trailer: Authorization\r\n", "Authorization: Bearer "+attacker+"\r\n"), capability.ForeignCredential},
 		{"CRED-02 the placeholder elsewhere", get + "Authorization: Bearer " + held + "\r\n\r\n", capability.PlaceholderMisplaced},
@@ -174,6 +176,9 @@ func TestForeignCredential(t *testing.T) {
 					t.Errorf("got %d %s", status, body)
 				}
 				w.refused(c.want)
+				if on := fmt.Sprint(w.log.all()); c.want.Malformed() && (strings.Contains(on, attacker) || strings.Contains(on, githubKey)) {
+					t.Errorf("on record: %s", on)
+				}
 			})
 		})
 	}

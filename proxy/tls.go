@@ -125,10 +125,11 @@ func (l *link) isNamed(sni string) bool {
 	return err == nil && h == l.host
 }
 
-// excerpt is a piece of s that is safe to record.
+// excerpt is a piece of s that is safe to record: without credentials where they are known.
 func excerpt(s string) string {
 	if s == "" {
 		return ""
 	}
+	s = capability.Shown(s)
 	return strconv.QuoteToASCII(s[:min(len(s), 128)])
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
@@ -89,7 +90,7 @@ func (f *frames) headers(h http2.FrameHeader) error {
 func (f *frames) settle(id uint32) error {
 	b := &f.block
 	if b.trailers {
-		if b.found.reason != "" {
+		if b.found.reason != "" || !b.ends {
 			f.broke.Store(true)
 		}
 		if left := f.declared[id]; left > 0 {
@@ -276,9 +277,13 @@ func (b *block) note(h hpack.HeaderField) {
 		b.fault(capability.MalformedRequest, "the value of "+h.Name)
 	case forConnection(h.Name), h.Name == "te" && h.Value != "trailers":
 		b.fault(capability.MalformedRequest, "a field of connections: "+h.Name)
+	case b.trailers && !httpguts.ValidTrailerHeader(http.CanonicalHeaderKey(h.Name)):
+		b.fault(capability.MalformedRequest, "behind a body: "+h.Name) // net/http resets it where trailers are announced, else drops it
 	case h.Name == "host":
 		if b.hosts++; b.hosts > 1 {
 			b.fault(capability.MalformedRequest, "host twice")
+		} else if !allBytes([]byte(h.Value), isHostByte) {
+			b.fault(capability.MalformedHost, h.Value)
 		}
 	case h.Name == "content-length":
 		n, err := strconv.ParseUint(h.Value, 10, 62)

@@ -161,6 +161,8 @@ func TestForeignCredential(t *testing.T) {
 		{"a key in a path that cannot be read", strings.Replace(get, "/v1/models", "/v1//"+githubKey, 1) + "\r\n", capability.MalformedPath},
 		{"announced trailer", chunked("Trailer: X-Api-Key\r\n", "X-Api-Key: "+attacker+"\r\n"), capability.ForeignCredential},
 		{"announced trailer of another name", chunked("Trailer: Authorization\r\n", "Authorization: Bearer "+attacker+"\r\n"), capability.ForeignCredential},
+		{"a trailer that nobody announced", chunked("", "X-Api-Key: "+attacker+"\r\n"), capability.ForeignCredential},
+		{"a trailer of another name that nobody announced", chunked("", "x-sum: 1\r\nauthorization: Bearer "+attacker+"\r\n"), capability.ForeignCredential},
 		{"CRED-02 the placeholder elsewhere", get + "Authorization: Bearer " + held + "\r\n\r\n", capability.PlaceholderMisplaced},
 		{"CRED-02 the placeholder in a harmless header", get + "Referer: https://x.test/" + held + "\r\n\r\n", capability.PlaceholderMisplaced},
 		{"CRED-15 the placeholder in the path", strings.Replace(get, "models", held, 1) + "\r\n", capability.PlaceholderMisplaced},
@@ -216,7 +218,7 @@ func TestForeignCredentialLater(t *testing.T) {
 	w.denials(3)
 }
 
-// TestForeignTrailerUnannounced: the upload does not end well, so that it means nothing.
+// TestForeignTrailerUnannounced: where it comes later than the head, the upload does not end well, so that it means nothing.
 func TestForeignTrailerUnannounced(t *testing.T) {
 	w, _ := boundWorld(t)
 	var complete atomic.Bool
@@ -224,7 +226,12 @@ func TestForeignTrailerUnannounced(t *testing.T) {
 		_, err := io.ReadAll(r.Body)
 		complete.Store(err == nil)
 	}
-	status, _ := w.say(w.inside(), "POST /v1/messages HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Api-Key: "+attacker+"\r\n\r\n")
+	c := w.inside()
+	if _, err := io.WriteString(c, w.filled("POST /v1/messages HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	w.begun(1)
+	status, _ := w.say(c, "0\r\nX-Api-Key: "+attacker+"\r\n\r\n")
 	if got := w.denials(1)[0].Decision.Reason; status != 403 || got != capability.ForeignCredential || complete.Load() {
 		t.Errorf("got %d, %s, complete %t", status, got, complete.Load())
 	}

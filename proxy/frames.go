@@ -120,6 +120,9 @@ func (f *frames) next() error {
 	case http2.FrameContinuation:
 		return f.breach("CONTINUATION of nothing", f.head[:])
 	case http2.FrameData:
+		if h.StreamID > f.last {
+			return f.breach("DATA of no stream", f.head[:])
+		}
 		if err := f.count(h); err != nil {
 			return err
 		}

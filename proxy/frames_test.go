@@ -79,6 +79,7 @@ func TestFrames(t *testing.T) {
 			h.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: h.get(w, "/public/a"), EndStream: true})
 			h.WritePing(false, [8]byte{})
 		},
+		"DATA of no stream":        func(w *world, h *rawH2) { h.WriteData(1, true, []byte("{}")) },
 		"a stream of the server's": func(w *world, h *rawH2) { h.open(2, h.get(w, "/public/a"), true) },
 		"padding without end": func(w *world, h *rawH2) {
 			h.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersPadded|http2.FlagHeadersEndHeaders, 1, []byte{200, 0x82})
@@ -90,6 +91,25 @@ func TestFrames(t *testing.T) {
 			h := w.rawH2()
 			send(w, h)
 			ended(t, h.conn)
+			w.refused(capability.MalformedRequest)
+		})
+	}
+	for name, send := range map[string]func(w *world, h *rawH2){
+		"HP-16 a trailer that frames": func(w *world, h *rawH2) { h.open(1, h.fields("content-length", "5"), true) },
+		"HP-16 a trailer that routes": func(w *world, h *rawH2) { h.open(1, h.fields("host", "other.example"), true) },
+		"HP-16 trailers without end":  func(w *world, h *rawH2) { h.open(1, h.fields("x-sum", "1"), false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			h := w.rawH2()
+			h.open(1, h.fields(":method", "POST", ":scheme", "https", ":path", "/notes", ":authority", fmt.Sprintf("allowed.example:%d", w.port),
+				"content-type", "application/json", "content-length", "2", "trailer", "x-sum"), false)
+			h.WriteData(1, false, []byte("{}"))
+			send(w, h)
+			w.denials(1)
+			if r := w.requestsFinished(1)[0]; r.Outcome.Error != string(capability.MalformedRequest) {
+				t.Errorf("outcome: %+v", r.Outcome)
+			}
 			w.refused(capability.MalformedRequest)
 		})
 	}

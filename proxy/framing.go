@@ -31,6 +31,8 @@ type stream struct {
 	early atomic.Bool // an answer did not wait for the end of its request
 	begun atomic.Bool // a head has begun and not ended
 	last  atomic.Bool // a head was delivered that is the last one
+
+	trailed trailers
 }
 
 // phase is what the next bytes of a stream are.
@@ -189,6 +191,9 @@ func (s *stream) advanceHead() bool {
 		s.violate(tooLarge(limitHeaderCount))
 		return true
 	}
+	if reason == capability.Granted && h.chunked && !s.foresee(s.buf[end+4:]) {
+		reason = capability.MalformedRequest
+	}
 	if reason != capability.Granted {
 		s.violate(violation{reason: reason})
 		return true
@@ -205,6 +210,26 @@ func (s *stream) advanceHead() bool {
 		s.phase = inChunkLine
 	case h.length > 0:
 		s.phase, s.left = inBody, h.length
+	}
+	return true
+}
+
+// foresee looks at what has come of a chunked body with its head, so that of a request
+// which is malformed already nothing goes upstream. It notes the trailers that are there.
+func (s *stream) foresee(body []byte) bool {
+	ahead := stream{link: s.link, phase: inChunkLine, buf: body}
+	for ahead.phase != inHead {
+		progress, err := ahead.advance()
+		if err != nil {
+			return false
+		}
+		if !progress {
+			break
+		}
+		ahead.buf, ahead.ready = ahead.buf[ahead.ready:], 0
+	}
+	for _, name := range ahead.trailed.list() {
+		s.trailed.add(name)
 	}
 	return true
 }
@@ -243,6 +268,8 @@ func (s *stream) advanceLine() (progress bool, err error) {
 			s.phase = inHead
 		} else if !isField(line) {
 			return false, s.broken()
+		} else {
+			s.trailed.add(string(line[:bytes.IndexByte(line, ':')]))
 		}
 	default:
 		size, ok := chunkSize(line)

@@ -139,6 +139,7 @@ func TestRawHTTP2(t *testing.T) {
 		{"HP-07 content-length that is no number", field("content-length: +0"), "400", capability.MalformedRequest},
 		{"host twice", func(a string) []string { return []string{method, scheme, path, "host: " + a, "host: " + a} }, "400", capability.MalformedRequest},
 		{"HOST-05 userinfo", func(a string) []string { return []string{method, scheme, path, ":authority: user@" + a} }, "400", capability.MalformedHost},
+		{"HOST-05 userinfo in Host", func(a string) []string { return []string{method, scheme, path, "host: user@" + a} }, "400", capability.MalformedHost},
 		{"the substitute's authority", func(string) []string { return []string{method, scheme, path, ":authority: !"} }, "400", capability.MalformedHost},
 		{"a path without a slash", func(a string) []string { return []string{method, scheme, ":path: public/a", ":authority: " + a} }, "400", capability.MalformedPath},
 		{"a query without a path", func(a string) []string { return []string{method, scheme, ":path: ?a=b", ":authority: " + a} }, "400", capability.MalformedPath},

@@ -122,9 +122,7 @@ func readHeader(req *capability.Request, r *http.Request, l *link) capability.Re
 		return reason
 	}
 	req.Header = h
-	for name := range r.Trailer {
-		req.Trailer = append(req.Trailer, name)
-	}
+	req.Trailer = trailersOf(r)
 	return readBody(req, r)
 }
 

@@ -76,6 +76,19 @@ func TestMalformedChunks(t *testing.T) {
 					t.Errorf("got status %d, want 400", status)
 				}
 				ended(t, c)
+				w.refused(capability.MalformedRequest)
+			})
+			t.Run(row.name+", later than the head", func(t *testing.T) {
+				w := newWorld(t, nil, by)
+				c := w.inside()
+				if _, err := io.WriteString(c, w.filled(post+"2\r\n{}\r\n")); err != nil {
+					t.Fatal(err)
+				}
+				w.begun(1)
+				if status, _ := w.say(c, row.send); status != 400 {
+					t.Errorf("got status %d, want 400", status)
+				}
+				ended(t, c)
 				if got := w.denials(1)[0].Decision.Reason; got != capability.MalformedRequest {
 					t.Errorf("reason: got %q", got)
 				}

@@ -1,16 +1,19 @@
 package proxy
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 )
 
 // maxTrailers bounds the names that are remembered of a connection.
 const maxTrailers = 64
 
-// trailers are the names of the fields that came behind bodies on an HTTP/2 connection.
-// net/http keeps only those that were announced. It does not say which stream a request
-// has, so that one on which somebody tries is refused all bodies that end later.
+// trailers are the names of the fields that came behind bodies on a connection. Over
+// HTTP/2 net/http keeps only those that were announced; over HTTP/1 it reads them too
+// late. Which stream a request has it does not say, so that a connection on which somebody
+// tries is refused all bodies that end later.
 type trailers struct {
 	mu    sync.Mutex
 	names map[string]struct{}
@@ -31,6 +34,13 @@ func (t *trailers) add(name string) {
 	}
 }
 
+// list is the names, unless they are too many.
+func (t *trailers) list() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Sorted(maps.Keys(t.names))
+}
+
 // some reports whether a name is one of those that is looks for. Of too many it is.
 func (t *trailers) some(is func(name string) bool) bool {
 	t.mu.Lock()
@@ -41,6 +51,16 @@ func (t *trailers) some(is func(name string) bool) bool {
 		}
 	}
 	return t.over
+}
+
+// trailersOf are the names of the trailers that are announced, or that have come already.
+func trailersOf(r *http.Request) []string {
+	names := slices.Collect(maps.Keys(r.Trailer))
+	if s, ok := r.Context().Value(connKey{}).(*stream); ok && r.ContentLength != 0 {
+		names = append(names, s.trailed.list()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // foreignTrailer finds, once the body has been read, a credential behind it that was

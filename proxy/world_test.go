@@ -310,6 +310,28 @@ func (w *world) denials(n int) []record {
 	return out
 }
 
+// begun waits until n requests have been granted.
+func (w *world) begun(n int) {
+	w.t.Helper()
+	deadline := time.After(3 * time.Second)
+	for {
+		granted := 0
+		for _, r := range w.log.all() {
+			if r.Decision.Allowed() && r.Request.Kind == capability.KindHTTP {
+				granted++
+			}
+		}
+		if granted >= n {
+			return
+		}
+		select {
+		case <-w.log.changed:
+		case <-deadline:
+			w.t.Fatalf("%d requests were granted, want %d", granted, n)
+		}
+	}
+}
+
 // refused wants exactly one denial with reason and nothing at the far side.
 func (w *world) refused(reason capability.Reason) {
 	w.t.Helper()

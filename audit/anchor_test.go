@@ -64,7 +64,7 @@ func TestAnchors(t *testing.T) {
 	}
 	for _, text := range []string{file, s.Head} {
 		kept, err := ReadHeads(text, trust.Keys)
-		if err != nil || len(kept) != 1 || kept[0].String() != s.Head {
+		if err != nil || len(kept) == 0 || kept[len(kept)-1].String() != s.Head {
 			t.Fatalf("got %v, %v; want %s", kept, err, s.Head)
 		}
 		with := Trust{Keys: trust.Keys, Expect: kept}
@@ -88,6 +88,24 @@ func TestAnchors(t *testing.T) {
 	if _, err := Verify(cut, g.run, Trust{Keys: trust.Keys, Expect: again}); err == nil {
 		t.Error("the tail is cut, and the head from elsewhere does not tell")
 	}
+	t.Run("AUD-02 an old head is added to those kept elsewhere", func(t *testing.T) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := strings.Join(strings.SplitAfter(string(text), "\n\n")[:2], "")
+		write(t, file, append(text, first...))
+		kept, err := ReadHeads(file, trust.Keys)
+		if err != nil || len(kept) < 3 || kept[len(kept)-1].String() != kept[0].String() {
+			t.Fatal(kept, err)
+		}
+		if _, err := Verify(g.config.Dir, g.run, Trust{Keys: trust.Keys, Expect: kept}); err != nil {
+			t.Error("control:", err)
+		}
+		if _, err := Verify(cut, g.run, Trust{Keys: trust.Keys, Expect: kept}); err == nil {
+			t.Error("the tail is cut, and the last head of the file does not tell")
+		}
+	})
 }
 
 func openHeadText(text string, trust Trust) (Head, error) {

@@ -4,9 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +46,7 @@ func ParseHead(s string) (Head, error) {
 
 // ReadHeads reads heads that someone kept: a file with signed ones, as anchors and logs
 // have them, whose signatures must be by one of the keys; or the word that String wrote.
+// Every head counts: an older one at the end takes nothing away from those before it.
 func ReadHeads(text string, keys []string) ([]Head, error) {
 	content, err := os.ReadFile(text)
 	if err != nil {
@@ -58,19 +57,19 @@ func ReadHeads(text string, keys []string) ([]Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	newest := make(map[string]Head)
+	var heads []Head
 	parts := strings.Split(strings.TrimRight(string(content), "\n"), "\n\n")
 	for ; len(parts) >= 2; parts = parts[2:] {
 		h, err := openHead([]byte(parts[0]+"\n\n"+parts[1]+"\n"), known)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", Printable(text), err)
 		}
-		newest[h.Log] = h
+		heads = append(heads, h)
 	}
-	if len(newest) == 0 || len(parts) > 0 {
+	if len(heads) == 0 || len(parts) > 0 {
 		return nil, fmt.Errorf("%s: %w", Printable(text), errNoHead)
 	}
-	return slices.Collect(maps.Values(newest)), nil
+	return heads, nil
 }
 
 func parseHead(log, size, root string) (Head, error) {

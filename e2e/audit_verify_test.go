@@ -96,6 +96,8 @@ func TestHeadOfSummary(t *testing.T) {
 	w.scupper("audit", "verify", logs, "--key", key, "--expect-head", head).wantExit(0)
 	change(t, segment(t, logs), func(b []byte) []byte { return b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1] })
 	w.scupper("audit", "verify", logs, "--key", key, "--expect-head", head).wantExit(1).wantStderr("the log was cut")
+	other := "20261130t124500-aaaaaa" + head[strings.Index(head, ":"):]
+	w.scupper("audit", "verify", filepath.Join(logs, strings.Split(head, ":")[0]), "--key", key, "--expect-head", other).wantExit(2).wantStderr("it is no head of run")
 	w.scupper("audit", "verify", logs).wantExit(2).wantStderr("no key")
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"scupper.dev/scupper/audit"
 )
@@ -30,16 +31,19 @@ func (c *AuditVerifyCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
+	dir, run, err := app.verifiable(c.What, c.Audit)
+	if err != nil {
+		return err
+	}
 	for _, text := range c.ExpectHead {
 		heads, err := audit.ReadHeads(text, trust.Keys)
+		if err == nil && run != "" && !slices.ContainsFunc(heads, func(h audit.Head) bool { return h.Run() == run }) {
+			err = fmt.Errorf("%s: it is no head of run %s, and would not be looked at", printable(text), printable(run))
+		}
 		if err != nil {
 			return &exitError{code: exitUsage, err: fmt.Errorf("--expect-head: %w", err)}
 		}
 		trust.Expect = append(trust.Expect, heads...)
-	}
-	dir, run, err := app.verifiable(c.What, c.Audit)
-	if err != nil {
-		return err
 	}
 	v := verification{app: app, json: c.JSON}
 	if run != "" {

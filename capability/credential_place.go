@@ -3,6 +3,7 @@ package capability
 import (
 	"encoding/base64"
 	"net/textproto"
+	"slices"
 	"strings"
 )
 
@@ -71,6 +72,19 @@ func carriesKey(protocols string) bool {
 		}
 	}
 	return false
+}
+
+// inBase64 is what base64 makes of text inside another, at each alignment and in either
+// alphabet, without the characters in which its neighbours have a part.
+func inBase64(text string) (out []string) {
+	for _, alphabet := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			coded := alphabet.EncodeToString([]byte("\x00\x00"[:before] + text))
+			out = append(out, coded[(before*8+5)/6:(before+len(text))*8/6])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func holdsAny(s string, placeholders []string) bool {

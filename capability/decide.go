@@ -99,7 +99,7 @@ func (p *Policy) decideHTTP(r *Request, exact, under *endpoints) Decision {
 		if e.scheme != r.Scheme {
 			return Decision{Reason: ProtocolNotGranted, Grant: e.grant}
 		}
-		w := walk{req: r, held: p.placeholders, best: Decision{Reason: PathNotGranted, Grant: e.grant}}
+		w := walk{req: r, held: p.spelt, best: Decision{Reason: PathNotGranted, Grant: e.grant}}
 		if w.visit(&e.root, 0) {
 			return w.best
 		}

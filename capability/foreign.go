@@ -27,7 +27,7 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 	if d.Grant != nil {
 		c = d.Grant.Credential
 	}
-	j := judgement{c: &c, r: r, placeholders: p.placeholders}
+	j := judgement{c: &c, r: r, placeholders: p.spelt}
 	var out []Foreign
 	note := func(in Where, name, value string) {
 		out = append(out, Foreign{in, name, fingerprint(value, key)})
@@ -47,7 +47,7 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 		}
 	}
 	for i, q := range r.Query {
-		admitted := c.broughtParameter(r, i) || slices.Contains(p.placeholders, q.Value)
+		admitted := c.broughtParameter(r, i) || slices.Contains(p.spelt, q.Value)
 		switch {
 		case admitted:
 		case c.ownsParameter(q.Name) || isCredentialParameter(q.Name):
@@ -59,7 +59,7 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 		}
 	}
 	for i := range r.Path.Len() {
-		if s := r.Path.Segment(i); looksLikeKey(s) && !holdsAny(s, p.placeholders) {
+		if s := r.Path.Segment(i); looksLikeKey(s) && !holdsAny(s, p.spelt) {
 			note(InPath, fmt.Sprintf("segment %d", i+1), s)
 		}
 	}
@@ -74,11 +74,11 @@ func (p *Policy) Foreign(r *Request, d Decision, key []byte) []Foreign {
 
 // Holds reports whether a placeholder of the run is in the head of r, wherever it stands.
 func (p *Policy) Holds(r *Request) bool {
-	if len(p.placeholders) == 0 {
+	if len(p.spelt) == 0 {
 		return false
 	}
-	j := judgement{c: new(Credential), r: r, placeholders: p.placeholders}
-	held := func(s string) bool { return holdsAny(s, p.placeholders) || j.onlyPlaceholder(s) }
+	j := judgement{c: new(Credential), r: r, placeholders: p.spelt}
+	held := func(s string) bool { return holdsAny(s, p.spelt) || j.onlyPlaceholder(s) }
 	for name, values := range r.Header {
 		if held(name) || slices.ContainsFunc(values, held) {
 			return true
@@ -89,7 +89,7 @@ func (p *Policy) Holds(r *Request) bool {
 			return true
 		}
 	}
-	return holdsAny(r.Path.decoded, p.placeholders)
+	return holdsAny(r.Path.decoded, p.spelt)
 }
 
 func compareForeign(a, b Foreign) int {

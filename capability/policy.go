@@ -16,6 +16,7 @@ type Policy struct {
 	under  map[Host]*endpoints // wildcards, by the name after "*."
 
 	placeholders []string // of the run's credentials
+	spelt        []string // those, and what base64 makes of them
 }
 
 // endpoints are the granted ports of one host.
@@ -129,7 +130,7 @@ func (p *Policy) ForRole(name string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	of.placeholders, of.tools = p.placeholders, p.tools
+	of.placeholders, of.spelt, of.tools = p.placeholders, p.spelt, p.tools
 	of.roles[name] = wanted
 	return of, nil
 }
@@ -153,6 +154,7 @@ func (p *Policy) WithPlaceholders(placeholders map[string]string) (*Policy, erro
 	for _, text := range placeholders {
 		if text != "" {
 			run.placeholders = append(run.placeholders, text)
+			run.spelt = append(append(run.spelt, text), inBase64(text)...)
 		}
 	}
 	slices.Sort(run.placeholders)

@@ -167,6 +167,9 @@ func TestForeignCredential(t *testing.T) {
 		{"CRED-02 the placeholder in a harmless header", get + "Referer: https://x.test/" + held + "\r\n\r\n", capability.PlaceholderMisplaced},
 		{"CRED-15 the placeholder in the path", strings.Replace(get, "models", held, 1) + "\r\n", capability.PlaceholderMisplaced},
 		{"CRED-15 the placeholder in the query", strings.Replace(get, "/v1/models", "/v1/models?note="+held, 1) + "\r\n", capability.PlaceholderMisplaced},
+		{"CRED-15 the placeholder in the query, in base64", strings.Replace(get, "/v1/models", "/v1/models?note="+base64.URLEncoding.EncodeToString([]byte("u:"+held)), 1) + "\r\n", capability.PlaceholderMisplaced},
+		{"CRED-15 the placeholder in the path, in base64", strings.Replace(get, "models", base64.RawURLEncoding.EncodeToString([]byte("x"+held+"y")), 1) + "\r\n", capability.PlaceholderMisplaced},
+		{"CRED-15 the placeholder in a safe header, in base64", get + "Accept: " + base64.StdEncoding.EncodeToString([]byte(held)) + "\r\n\r\n", capability.PlaceholderMisplaced},
 		{"a neighbour", strings.Replace(get, "/v1/models", "/v2/files", 1) + "X-Api-Key: " + attacker + "\r\n\r\n", capability.PathNotGranted},
 	} {
 		t.Run(c.name, func(t *testing.T) {

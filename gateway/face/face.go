@@ -52,13 +52,13 @@ func New(g *gateway.Gateway, c Config) *Face {
 // server is the server object of p: it has the tools that p can call, and no others. It
 // is made anew when another policy is in force.
 func (f *Face) server(p gateway.Principal) *mcp.Server {
-	tools, policy := f.gateway.Tools(p)
+	_, policy := f.gateway.Tools(p)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s, ok := f.servers[p]; ok && s.policy == policy {
 		return s.server
 	}
-	s := f.build(p, tools)
+	s := f.build(p)
 	f.servers[p] = served{policy, s}
 	return s
 }

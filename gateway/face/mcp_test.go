@@ -101,6 +101,44 @@ func TestANewPolicyCountsAtOnce(t *testing.T) {
 	}
 }
 
+// A conversation over stdio outlives policies.
+func TestANewPolicyCountsInTheMiddleOfAConversation(t *testing.T) {
+	w := newWorld(t, Config{})
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- w.ServeStdio(context.Background(), gateway.Principal{Role: "dev", Face: "stdio"}, in, out)
+		_ = out.Close()
+	}()
+	r := bufio.NewReader(fromServer)
+	ask := func(line string) string {
+		t.Helper()
+		if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	ask(initialize)
+	for _, row := range []struct{ has, none string }{{"echo", "off"}, {"off", "echo"}} {
+		if got := ask(list); !strings.Contains(got, `"name":"`+row.has+`"`) || strings.Contains(got, `"name":"`+row.none+`"`) {
+			t.Errorf("want %s and not %s: %s", row.has, row.none, got)
+		}
+		w.notes.mu.Lock()
+		w.notes.policy = w.notes.policy.WithTools([]capability.Tool{{Name: "wait"}, {Name: "off"}})
+		w.notes.mu.Unlock()
+	}
+	_ = toServer.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestProgressReachesTheClient(t *testing.T) {
 	w := newWorld(t, Config{})
 	var mu sync.Mutex
@@ -272,6 +310,8 @@ func TestMessagesWithTwoReadingsAreRefused(t *testing.T) {
 			}
 		})
 	}
+	w.bodyTime = time.Minute // for a machine that is busy
+	w.serve(t, Door{})
 	long := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + strings.Repeat("a", maxBody) + `"}}`
 	if resp, _ := w.post(t, "/mcp", long, nil); resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a message of %d bytes: %d", len(long), resp.StatusCode)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -86,6 +87,8 @@ func TestWhatIsNoCallIsOnRecordOnce(t *testing.T) {
 	})
 	t.Run("AUD-09 too long", func(t *testing.T) {
 		long := call(`{"name":"` + strings.Repeat("a", maxBody) + `"}`)
+		w.bodyTime = time.Minute // for a machine that is busy
+		w.serve(t, Door{})
 		w.notes.taken()
 		w.post(t, "/mcp", long, nil)
 		w.post(t, "/v1/tools/echo", long, nil)

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"scupper.dev/scupper/capability"
 	"scupper.dev/scupper/gateway"
 )
 
@@ -24,18 +26,15 @@ const (
 // listTTL is how long a client may keep a list of tools, in milliseconds.
 const listTTL = 5000
 
-// build makes a server object with these tools. The handlers are never reached: the
+// build makes a server object with the tools of p. The handlers are never reached: the
 // middleware takes every call, whether the tool is there or not.
-func (f *Face) build(p gateway.Principal, tools []gateway.Definition) *mcp.Server {
+func (f *Face) build(p gateway.Principal) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "scupper", Title: "scupper tool gateway", Version: f.config.Version}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.TTLMs, c.CacheScope = listTTL, "private" },
 	})
-	for _, d := range tools {
-		s.AddTool(listed(d), func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return nil, errors.New("call a tool behind the gateway's back")
-		})
-	}
+	var stock stock
+	stock.fill(s, f.gateway, p)
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if call, ok := req.(*mcp.CallToolRequest); ok {
@@ -44,10 +43,38 @@ func (f *Face) build(p gateway.Principal, tools []gateway.Definition) *mcp.Serve
 			if !offered(method) {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not offered", method)}
 			}
+			if method == "tools/list" { // of a conversation that began under another policy, too
+				stock.fill(s, f.gateway, p)
+			}
 			return next(ctx, method, req)
 		}
 	})
 	return s
+}
+
+// stock is the tools that a server object has, and the policy that says so.
+type stock struct {
+	mu     sync.Mutex
+	policy *capability.Policy
+	names  []string
+}
+
+// fill puts the tools of p into s, in the place of those of another policy.
+func (k *stock) fill(s *mcp.Server, g *gateway.Gateway, p gateway.Principal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tools, policy := g.Tools(p)
+	if k.policy == policy {
+		return
+	}
+	s.RemoveTools(k.names...)
+	k.policy, k.names = policy, nil
+	for _, d := range tools {
+		s.AddTool(listed(d), func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, errors.New("call a tool behind the gateway's back")
+		})
+		k.names = append(k.names, d.Name)
+	}
 }
 
 // offered reports whether the gateway has a method: it serves tools, and neither prompts

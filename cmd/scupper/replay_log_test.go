@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"scupper.dev/scupper/audit"
 	"scupper.dev/scupper/capability"
@@ -29,7 +31,12 @@ grant "issues" {
 `
 
 // loggedRun makes a signed log of four requests: two allowed, two refused.
-func loggedRun(t *testing.T, app *App) (dir, run string) {
+func loggedRun(t testing.TB, app *App) (dir, run string) {
+	return loggedTargets(t, app, "/repos/acme/app/issues?page=1", "/repos/acme/lib/issues", "/repos/evil/app/issues", "/upload")
+}
+
+// loggedTargets makes a signed log of GET requests.
+func loggedTargets(t testing.TB, app *App, targets ...string) (dir, run string) {
 	t.Helper()
 	state, err := app.stateDir()
 	if err != nil {
@@ -43,11 +50,11 @@ func loggedRun(t *testing.T, app *App) (dir, run string) {
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	g, err := audit.New(audit.Config{Dir: dir, State: state, Policy: file.Policy, PolicyText: []byte(issuesPolicy), PolicyPath: "policy.hcl", Version: version()})
+	g, err := audit.New(audit.Config{Dir: dir, State: state, Policy: file.Policy, PolicyText: []byte(issuesPolicy), PolicyPath: "policy.hcl", Version: version(), Budget: 1 << 40, WriteTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []string{"/repos/acme/app/issues?page=1", "/repos/acme/lib/issues", "/repos/evil/app/issues", "/upload"} {
+	for _, target := range targets {
 		path, query, _ := strings.Cut(target, "?")
 		r := &capability.Request{Kind: capability.KindHTTP, Host: "api.example.com", Port: 443, Scheme: capability.HTTPS, Method: "GET"}
 		if r.Path, err = capability.ParsePath(path); err != nil {
@@ -150,4 +157,28 @@ func TestReplayOfALog(t *testing.T) {
 			t.Errorf("exit %d: %s", code, out.String())
 		}
 	})
+}
+
+// BenchmarkReplayOfALog verifies a log of 200,000 records and judges it.
+func BenchmarkReplayOfALog(b *testing.B) {
+	home := b.TempDir()
+	var out bytes.Buffer
+	app := &App{Stdout: &out, Stderr: &out, Env: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	var targets []string
+	for i := range 200_000 {
+		targets = append(targets, fmt.Sprintf("/repos/evil/app%d/issues?page=%d", i, i))
+	}
+	dir, _ := loggedTargets(b, app, targets...)
+	policy := filepath.Join(b.TempDir(), "new.hcl")
+	text := strings.NewReplacer("acme", "{owner}", "requests = 100", "requests = 1000000").Replace(issuesPolicy)
+	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		out.Reset()
+		_ = logReplay{what: "last", audit: dir, policy: policy, json: true}.run(app)
+		if !strings.Contains(out.String(), `"count": 200000`) {
+			b.Fatal(out.String())
+		}
+	}
 }

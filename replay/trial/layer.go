@@ -101,6 +101,21 @@ func (r *Result) Deepen(without *Result) {
 	}
 }
 
+// plain finds a canary that went out as it is: to look for every other form as well, in
+// the megabytes that some attacks send, takes seconds.
+func plain(s *scenario.Scenario, e *Evidence) []canary.Finding {
+	for _, c := range s.Canaries {
+		for i, f := range flows(e, nil) {
+			for _, p := range f.Parts {
+				if counts(s, c.Name) && strings.Contains(p.Text, c.Value) {
+					return []canary.Finding{{Canary: c.Name, Form: "plain", Where: f.Host + ": " + p.Slot, Flow: i, Bits: 5 * canary.Length}}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // counts reports whether a canary shows an attack of s: one that the scenario names, or
 // where it names none, the secret of a credential.
 func counts(s *scenario.Scenario, name string) bool {
@@ -117,7 +132,9 @@ func Alive(s *scenario.Scenario, e *Evidence) *Result {
 		r.fault(Trouble, "%s", e.Trouble)
 		return r
 	}
-	r.Found = find(s, e, nil)
+	if r.Found = plain(s, e); len(r.Found) == 0 {
+		r.Found = find(s, e, nil)
+	}
 	for _, f := range r.Found {
 		r.Bits += f.Bits
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,27 +15,27 @@ import (
 // pack copies the scenarios of this folder to where u can read them.
 func (w *world) pack() string {
 	w.t.Helper()
-	dir := w.user.folder(w.t, "pack") + "/pack"
+	var folders []string
+	files := make(map[string][]byte)
 	err := filepath.WalkDir("scenarios", func(path string, e os.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case e.IsDir():
+			folders = append(folders, path)
+			return nil
 		}
-		to := filepath.Join(dir, strings.TrimPrefix(path, "scenarios"))
-		if e.IsDir() {
-			defer w.user.own(w.t, to)
-			return os.MkdirAll(to, 0o700)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		w.user.file(w.t, to, text)
-		return nil
+		files[path], err = os.ReadFile(path)
+		return err
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return dir
+	dir := w.user.folder(w.t, folders...)
+	for path, text := range files {
+		w.user.file(w.t, filepath.Join(dir, path), text)
+	}
+	return filepath.Join(dir, "scenarios")
 }
 
 // replayed is what --json prints.
@@ -48,18 +49,30 @@ type replayed struct {
 	}
 }
 
+func (a *attempt) replayed() (r replayed) {
+	a.t.Helper()
+	if err := json.Unmarshal([]byte(a.stdout), &r); err != nil {
+		a.t.Fatalf("%s\n%v", a, err)
+	}
+	return r
+}
+
 // packTime is how long all scenarios may take on a machine that is busy with other things.
 const packTime = 10 * time.Minute
 
 // replay replays a whole pack and wants everything to come out as expected.
 func (w *world) replay(args ...string) {
 	w.t.Helper()
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), packTime)
 	defer cancel()
-	cmd := w.command(ctx, append([]string{prepared("scupper"), "replay", "--json"}, args...), nil)
+	cmd := w.command(ctx, append([]string{prepared("scupper"), "replay", "--json"}, args...), []string{"PATH=" + w.user.path() + ":" + filepath.Dir(tool)})
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+	err = cmd.Run()
 	var got replayed
 	if wrong := json.Unmarshal(stdout.Bytes(), &got); wrong != nil {
 		w.t.Fatalf("replay %v: %v, %v\n%s", args, err, wrong, &stderr)

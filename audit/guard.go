@@ -154,6 +154,10 @@ func start(c Config, run, hash string, f file, seal *sealer) (*Guard, error) {
 // Run is the ID of the run.
 func (g *Guard) Run() string { return g.run }
 
+// Ready says whether the log can be signed. New does not wait for that; until it is
+// known nothing is allowed, and without it nothing is.
+func (g *Guard) Ready() error { return g.sealer.fit() }
+
 // Done is closed when the run must end: its record budget is spent, or the log has
 // been unavailable for too long. Cause says which.
 func (g *Guard) Done() <-chan struct{} { return g.done }

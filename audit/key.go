@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/sys/unix"
@@ -40,25 +41,35 @@ func (e *LostKeyError) Hint() string {
 	return "restore the key, or `scupper audit key --new` makes another; the old logs verify with the old public key only"
 }
 
-// Key signs the heads of an installation's logs.
+// Key signs the heads of an installation's logs. Ed25519 computes tables when it is first
+// used, which takes a millisecond of a start: that is put off until something is signed.
 type Key struct {
-	signer note.Signer
+	name, number string
+	signer       func() (note.Signer, error)
 }
 
 // OpenKey reads the key of the installation whose folder is state.
 func OpenKey(state string) (*Key, error) {
-	text, err := readSmall(filepath.Join(state, keyFile), maxKey)
+	path := filepath.Join(state, keyFile)
+	text, err := readSmall(path, maxKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open the key of the audit log: %w", ErrNoKey)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the key of the audit log: %w", err)
 	}
-	signer, err := note.NewSigner(strings.TrimSpace(string(text)))
-	if err != nil { // says nothing of what is in the file
-		return nil, fmt.Errorf("the key %s is damaged", Printable(filepath.Join(state, keyFile)))
+	damaged := fmt.Errorf("the key %s is damaged", Printable(path)) // which says nothing of what is in it
+	parts := strings.SplitN(strings.TrimSpace(string(text)), "+", 5)
+	if len(parts) != 5 || parts[0] != "PRIVATE" || parts[1] != "KEY" {
+		return nil, damaged
 	}
-	return &Key{signer: signer}, nil
+	return &Key{name: parts[2], number: parts[3], signer: sync.OnceValues(func() (note.Signer, error) {
+		signer, err := note.NewSigner(strings.Join(parts, "+"))
+		if err != nil {
+			return nil, damaged
+		}
+		return signer, nil
+	})}, nil
 }
 
 // EnsureKey makes the installation's first key, unless there are logs already, and

@@ -32,6 +32,8 @@ type sealer struct {
 	halt    sync.Once
 	stop    chan struct{}
 	stopped chan struct{}
+	ready   chan struct{} // unfit is set
+	unfit   error         // why nothing can be signed
 }
 
 // key is that of the installation, or nil without one.
@@ -48,7 +50,7 @@ func newSealer(c Config, key *Key, run string) (*sealer, error) {
 	if key == nil {
 		return nil, nil
 	}
-	s := &sealer{dir: c.Dir, run: run, key: key, stop: make(chan struct{}), stopped: make(chan struct{})}
+	s := &sealer{dir: c.Dir, run: run, key: key, stop: make(chan struct{}), stopped: make(chan struct{}), ready: make(chan struct{})}
 	var err error
 	if s.entry, err = enrol(c.State, c.Dir, run); err != nil {
 		return nil, err
@@ -57,12 +59,16 @@ func newSealer(c Config, key *Key, run string) (*sealer, error) {
 }
 
 func (s *sealer) sign(t *tree) ([]byte, Head, error) {
+	signer, err := s.key.signer()
+	if err != nil {
+		return nil, Head{}, fmt.Errorf("sign a head: %w", err)
+	}
 	root, err := t.root()
 	if err != nil {
 		return nil, Head{}, fmt.Errorf("sign a head: %w", err)
 	}
-	h := Head{Log: s.key.signer.Name() + "/" + s.run, Size: t.n, Root: root}
-	signed, err := note.Sign(&note.Note{Text: h.text()}, s.key.signer)
+	h := Head{Log: s.key.name + "/" + s.run, Size: t.n, Root: root}
+	signed, err := note.Sign(&note.Note{Text: h.text()}, signer)
 	if err != nil {
 		return nil, Head{}, fmt.Errorf("sign a head: %w", err)
 	}
@@ -74,7 +80,7 @@ func (s *sealer) public() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s+%08x", s.key.signer.Name(), s.key.signer.KeyHash())
+	return s.key.name + "+" + s.key.number
 }
 
 // start seals what is new from time to time. A disk that hangs holds up nothing else.
@@ -85,6 +91,8 @@ func (s *sealer) start(l *log, every time.Duration) {
 	s.log = l
 	go func() {
 		defer close(s.stopped)
+		_, s.unfit = s.key.signer()
+		close(s.ready)
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
@@ -96,6 +104,15 @@ func (s *sealer) start(l *log, every time.Duration) {
 			}
 		}
 	}()
+}
+
+// fit waits until it is known whether the key can sign, and says why it cannot.
+func (s *sealer) fit() error {
+	if s == nil {
+		return nil
+	}
+	<-s.ready
+	return s.unfit
 }
 
 // seal signs the log as it is now, if there is anything new, while that is put on the

@@ -20,7 +20,7 @@ func (g *Guard) record(j judged) (capability.Decision, *Record) {
 	if !j.call.take() {
 		return d.Refused(capability.RecordBudget), nil
 	}
-	if g.anchors.absent() > 0 {
+	if g.anchors.absent() > 0 || g.sealer.fit() != nil {
 		return d.Refused(capability.AuditUnavailable), nil
 	}
 	rec := describe(j.r, d)

@@ -233,6 +233,36 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
+// A key that cannot sign lets nothing pass.
+func TestDamagedKey(t *testing.T) {
+	for _, damage := range []func(string) string{
+		func(s string) string { return s[:len(s)-9] + "\n" },
+		func(s string) string { return strings.Replace(s, "+scupper-", "+scuppes-", 1) },
+		func(string) string { return "" },
+	} {
+		state := t.TempDir()
+		if _, err := MakeKey(state, false); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(state, keyFile)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, []byte(damage(string(text))))
+		g, err := New(Config{Dir: t.TempDir(), State: state, Policy: grants(t, capability.Limits{})})
+		if err != nil {
+			continue
+		}
+		if d := g.Authorize(ask(t, "GET", "api.example.com", "/repos/app")); d.Allowed() || g.Ready() == nil {
+			t.Errorf("allowed: %v", g.Ready())
+		}
+		if err := g.Close(0); err == nil || !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), string(text[40:60])) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // AUD-08: sixty-four clients at once, over many segments, in both durabilities: one total

@@ -84,6 +84,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	if err := cage.harden(); err != nil {
 		return result, err
 	}
+	if err := guard.Ready(); err != nil {
+		return result, &Error{Code: ExitSandbox, Doing: "open the audit log", Err: err, Hint: "scupper audit key --new makes another key; the old logs verify with the old public key only"}
+	}
 	n := network{egress: config.Egress, overrides: overrides, ca: ca, guard: guard, authority: guard, signals: config.Signals}
 	if config.Watch != nil {
 		n.watch = func(ctx context.Context, p *proxy.Proxy) error {

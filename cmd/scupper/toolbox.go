@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -155,7 +156,7 @@ func (b *toolbox) openShell(store *trim.Store) (gateway.Entry, error) {
 	b.series = series
 	b.closing = append(b.closing, series.Close)
 	t := b.tuning("bash")
-	bash, err := shell.New(shell.Config{Sandboxes: series, Cage: b.config.Cage, Store: store, MaxOutput: t.MaxOutput, MaxTime: t.Timeout, DenyCommands: t.DenyCommands})
+	bash, err := shell.New(shell.Config{Sandboxes: series, Cage: b.config.Cage, Store: store, MaxOutput: t.MaxOutput, MaxTime: t.Timeout, DenyCommands: t.DenyCommands, Protected: b.protectedFrom})
 	if err != nil {
 		return gateway.Entry{}, err
 	}
@@ -228,6 +229,20 @@ func (b *toolbox) protected() []string {
 		}
 	}
 	return append(names, b.file.Protected...)
+}
+
+// protectedFrom are the protected files and directories at the top of the workspace that
+// a role may not write. A command may still make those that are not there.
+func (b *toolbox) protectedFrom(role string) []string {
+	folder, may := realPath(b.config.Cage.Workdir), b.mayWrite()
+	var paths []string
+	for _, name := range b.protected() {
+		path := filepath.Join(folder, name)
+		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) && !may(context.Background(), role, name) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 func (b *toolbox) mayWrite() func(context.Context, string, string) bool {

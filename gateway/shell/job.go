@@ -72,7 +72,7 @@ func (t *Tool) begin(c *gateway.Call, a arguments) gateway.Result {
 		kill()
 		return gateway.Failure(why)
 	}
-	cage := t.cage(a.Command, time.Duration(a.Timeout)*time.Second, nil)
+	cage := t.cage(c.Role, a.Command, time.Duration(a.Timeout)*time.Second, nil)
 	cage.Stdout, cage.Stderr = j, j
 	go func() {
 		defer t.wait.Done()

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"scupper.dev/scupper/gateway"
@@ -19,7 +20,7 @@ func (t *Tool) run(ctx context.Context, c *gateway.Call, a arguments) gateway.Re
 	defer out.Close()
 	began, limit := time.Now(), t.time(ctx, a)
 	stop := tell(c.Progress, limit, out)
-	end, err := t.config.Sandboxes.Run(ctx, sandbox.Call{ID: c.ID, Role: c.Role}, t.cage(a.Command, limit, out))
+	end, err := t.config.Sandboxes.Run(ctx, sandbox.Call{ID: c.ID, Role: c.Role}, t.cage(c.Role, a.Command, limit, out))
 	stop()
 	o := outcome{end: end, err: err, took: time.Since(began)}
 	return t.result(c, c.ID, out, o)
@@ -51,9 +52,12 @@ func tell(progress gateway.Progress, limit time.Duration, out *trim.Collector) (
 	return func() { close(done); <-ended }
 }
 
-// cage is the sandbox of one command.
-func (t *Tool) cage(script string, limit time.Duration, out *trim.Collector) sandbox.CageConfig {
+// cage is the sandbox of one command of a role.
+func (t *Tool) cage(role, script string, limit time.Duration, out *trim.Collector) sandbox.CageConfig {
 	cage := t.config.Cage
+	if t.config.Protected != nil {
+		cage.Protect = slices.Concat(cage.Protect, t.config.Protected(role))
+	}
 	cage.Command = command(script)
 	cage.Stdout, cage.Stderr = out, out
 	if limit > 0 && (cage.Limits.Time == 0 || limit < cage.Limits.Time) {

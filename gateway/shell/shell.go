@@ -30,12 +30,17 @@ type Sandboxes interface {
 
 // Config says what the tool works with.
 type Config struct {
-	Sandboxes    Sandboxes
-	Cage         sandbox.CageConfig // of every call; the command, its output and its time are filled in
-	Store        *trim.Store        // for what is not shown; nil: it is gone
-	MaxOutput    int64              // bytes of a result that are shown; 0: DefaultMaxOutput
-	MaxTime      time.Duration      // of a command in the foreground; 0: MaxTime
-	DenyCommands []string           // advice: "sudo", "git push"
+	Sandboxes Sandboxes
+	Cage      sandbox.CageConfig // of every call; the command, its output and its time are filled in
+	Store     *trim.Store        // for what is not shown; nil: it is gone
+
+	// Protected are paths that the commands of a role must not change, beside those of
+	// Cage; nil: none. It is asked at each call, and all of them exist.
+	Protected func(role string) []string
+
+	MaxOutput    int64         // bytes of a result that are shown; 0: DefaultMaxOutput
+	MaxTime      time.Duration // of a command in the foreground; 0: MaxTime
+	DenyCommands []string      // advice: "sudo", "git push"
 }
 
 // Tool is the tool. It is safe for concurrent use.

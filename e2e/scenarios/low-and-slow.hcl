@@ -54,7 +54,7 @@ scenario "page-with-a-query" {
 }
 
 scenario "names-of-packages" {
-  describe = "packages of any name are granted: thirteen letters a request, until two requests are used up"
+  describe = "packages of any name are granted, but two requests: the third, whose name is the secret, is too many"
   cases    = ["EXF-10"]
   policy   = "policies/docs-any-page.hcl"
   attempt {
@@ -64,7 +64,7 @@ scenario "names-of-packages" {
   expect {
     verdict = "deny"
     reason  = "limit_exceeded"
-    bits    = 0
+    leak    = none
     arrives = ["GET https://npm.example.com/left-pad", "GET https://npm.example.com/is-number"]
   }
 }

@@ -60,7 +60,7 @@ func tell(b []byte, masked bool, most int) (s wsStory) {
 			case len(s.open.payload) > most:
 				s.wrong = "too long"
 				return s
-			case op < opClose && fin && text && !utf8.ValidString(s.open.payload):
+			case op < opClose && text && !textSoFar(s.open.payload, fin):
 				s.wrong = "not UTF-8"
 				return s
 			case op < opClose && fin:
@@ -70,6 +70,16 @@ func tell(b []byte, masked bool, most int) (s wsStory) {
 		b = rest
 	}
 	return s
+}
+
+// textSoFar reports whether s is UTF-8, or, before the end of its message, may become so.
+func textSoFar(s string, whole bool) bool {
+	for missing := 0; missing < utf8.UTFMax && missing <= len(s); missing++ {
+		if at := len(s) - missing; utf8.ValidString(s[:at]) && (missing == 0 || !whole && !utf8.FullRuneInString(s[at:])) {
+			return true
+		}
+	}
+	return false
 }
 
 // nextFrame takes one frame off b. Of one that is cut the payload is what is there.

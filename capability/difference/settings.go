@@ -47,7 +47,7 @@ func directions() map[string]direction {
 
 // elsewhere are the parts of a file that are compared in their own way, or that decide
 // nothing.
-var elsewhere = []string{"name", "text", "hash", "policy", "roles", "credentials", "environment", "files"}
+var elsewhere = []string{"name", "text", "hash", "policy", "roles", "credentials", "environment", "files", "digests"}
 
 // derived are fields that repeat others, or hold the folder of the policy.
 var derived = []string{"input_text", "dir"}

@@ -159,7 +159,7 @@ var oneSeed = flag.Int("seed", -1, "compare the one pair of this seed")
 // is reported, and every example is decided as it says.
 func TestProperty(t *testing.T) {
 	var tally tally
-	for seed := range uint64(pairs) {
+	for seed := uint64(0); tally.pairs < pairs && seed < 2*pairs; seed++ { // some contradict themselves
 		if *oneSeed >= 0 && seed != uint64(*oneSeed) {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Foreign is a credential that a request carried and its grant does not bind. The
-// fingerprint is keyed for the run: equal ones are equal credentials, and nothing else
+// fingerprint is keyed for the installation: equal ones are equal credentials, and nothing else
 // can be told from it.
 type Foreign struct {
 	In          string `json:"in"`

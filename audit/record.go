@@ -69,7 +69,7 @@ type Record struct {
 	Body     *Body       `json:"body,omitempty"`
 	Foreign  []Foreign   `json:"foreign,omitempty"`         // credentials that the grant does not bind
 	Bound    string      `json:"credential,omitempty"`      // the credential that goes with an allowed request, by its name
-	Print    string      `json:"fingerprint,omitempty"`     // of the Bound credential, keyed for the run
+	Print    string      `json:"fingerprint,omitempty"`     // of the Bound credential, keyed for the installation
 	Upgrade  bool        `json:"websocket,omitempty"`       // the request was to go on as a WebSocket
 	Override bool        `json:"method_override,omitempty"` // it asked the origin for another method than its own
 	Front    string      `json:"front,omitempty"`
